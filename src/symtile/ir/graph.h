@@ -130,6 +130,16 @@ struct DimsToTensor {
   friend bool operator==(const DimsToTensor&, const DimsToTensor&) = default;
 };
 
+/// Requires a == b at run time (a `bad_input` error that quotes `message`, both formulas and their
+/// values); afterwards a == b is a fact of the function. The result is an object nobody uses.
+/// A check over entry symbols only is done at entry, before any kernel runs.
+struct CheckDims {
+  DimExpr a, b;
+  std::string message;
+  SYMTILE_FIELDS(f("a", self.a); f("b", self.b); f("message", self.message);)
+  friend bool operator==(const CheckDims&, const CheckDims&) = default;
+};
+
 struct ConstantNode {
   Constant data;
   SYMTILE_FIELDS(f("data", self.data);)
@@ -152,7 +162,7 @@ struct GetItem {
 };
 
 using GraphNode = std::variant<OpCall, TileCall, ExternCall, GraphCall, If, Loop, MatchCast,
-                               ReadDims, DimsToTensor, ConstantNode, MakeTuple, GetItem>;
+                               ReadDims, DimsToTensor, CheckDims, ConstantNode, MakeTuple, GetItem>;
 
 /// Where the memory of a value comes from; set by plan_memory, printed after the type.
 struct Placement {

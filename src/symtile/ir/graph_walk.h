@@ -19,7 +19,9 @@ void visit_operand_field(Field& field, F& f) {
 template <typename Field, typename F>
 void visit_dim_field(Field& field, F& f) {
   using Plain = std::remove_const_t<Field>;
-  if constexpr (std::is_same_v<Plain, Dims>) {
+  if constexpr (std::is_same_v<Plain, DimExpr>) {
+    f(field);
+  } else if constexpr (std::is_same_v<Plain, Dims>) {
     for (auto& d : field) f(d);
   } else if constexpr (std::is_same_v<Plain, Type>) {
     if (field.dims) {
