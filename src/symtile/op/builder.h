@@ -13,7 +13,8 @@ class OpBuilder {
   /// An operator with one result.
   ValueId call(const std::string& op, std::vector<ValueId> args, Attributes attrs = {});
   /// An operator with `count` results (a tuple binding and `count` get bindings).
-  std::vector<ValueId> call_many(const std::string& op, std::vector<ValueId> args, Attributes attrs = {});
+  std::vector<ValueId> call_many(const std::string& op, std::vector<ValueId> args,
+                                 Attributes attrs = {});
 
   ValueId constant(Constant data);
   ValueId scalar(DType dtype, double value) { return constant(make_scalar(dtype, value)); }
@@ -37,9 +38,14 @@ class OpBuilder {
 
  private:
   std::vector<Type> deduce(const OpCall& call);
+  ValueId bind(GraphNode node, Type type, const std::string& hint);
+
   Module& module_;
   GraphFunction& function_;
-  std::map<int32_t, Constant> constants_;
+  std::map<std::string, int> name_uses_;
+  std::set<std::string> given_symbols_;
+  mutable std::map<int32_t, Constant> constants_;  ///< of the first `scanned_` bindings
+  mutable size_t scanned_ = 0;
 };
 
 /// Result types of one call (also used by passes to re-deduce).

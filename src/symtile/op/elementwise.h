@@ -1,6 +1,8 @@
 // Makers for the records of elementwise operators, so that one such operator is a few lines.
 #pragma once
 
+#include <functional>
+
 #include "symtile/op/op.h"
 
 namespace symtile {
@@ -14,18 +16,34 @@ std::vector<Type> deduce_broadcast(DeduceContext& c);
 /// As deduce_broadcast, result bool.
 std::vector<Type> deduce_compare(DeduceContext& c);
 
-/// c.outputs from f applied to every element (float kind: f; int kind: g wrapped to the dtype).
-void evaluate_unary(EvalContext& c, double (*f)(double), int64_t (*g)(int64_t) = nullptr);
+/// c.outputs from f applied to every element (float kind: f; int kind: g, wrapped to the dtype).
+void evaluate_unary(EvalContext& c, const std::function<double(double)>& f,
+                    const std::function<int64_t(int64_t)>& g = {});
 /// The scalar operator of the tile IR, elementwise with numpy broadcasting.
 void evaluate_unary_op(EvalContext& c, UnaryOp op);
 void evaluate_binary_op(EvalContext& c, BinaryOp op);
 
-/// Lowers to value(x[i]) / value(x[i], y[i]) with broadcasting.
-void lower_unary(LowerContext& c, Expr (*value)(Expr));
-void lower_binary(LowerContext& c, Expr (*value)(Expr, Expr));
+/// The dtype in which values of `dtype` are computed: f32 for f16 and bf16, else itself.
+DType compute_dtype(DType dtype);
+/// Cast to compute_dtype.
+Expr widen(Expr e);
 
-/// Two samples, one static and one symbolic, for unary / binary operators on `dtype`.
-std::vector<OpSample> unary_samples(DType dtype, double low = -2, double high = 2);
-std::vector<OpSample> binary_samples(DType dtype, double low = -2, double high = 2);
+/// Lowers to value(x[i]) / value(x[i], y[i]) with broadcasting, operands widened.
+void lower_unary(LowerContext& c, const std::function<Expr(Expr)>& value);
+void lower_binary(LowerContext& c, const std::function<Expr(Expr, Expr)>& value);
+void lower_unary_op(LowerContext& c, UnaryOp op);
+void lower_binary_op(LowerContext& c, BinaryOp op);
+
+/// Samples, static and symbolic, for unary / binary operators on `dtype`.
+std::vector<OpSample> unary_samples(DType dtype, double low = -2, double high = 2,
+                                    Attributes attrs = {});
+std::vector<OpSample> binary_samples(DType dtype, double low = -2, double high = 2,
+                                     Attributes attrs = {});
+
+// Conditions for DeduceContext::require_dtype.
+bool is_number(DType t);  ///< float or integer, not bool
+bool is_bool(DType t);
+bool is_int_or_bool(DType t);
+bool is_float_dtype(DType t);
 
 }  // namespace symtile

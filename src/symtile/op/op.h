@@ -60,6 +60,7 @@ const OpRecord* find_op(std::string_view name);
 
 /// Schema check of one binding; pass to verify().
 void check_op_call(const GraphFunction& f, const Binding& b);
+void check_op_call(const OpCall& call, const Location& location);
 
 // ---- deduction ---------------------------------------------------------------------------
 
@@ -73,7 +74,10 @@ class DeduceContext {
  public:
   DeduceContext(const OpCall& call, std::vector<Type> args, std::vector<Constant> constants,
                 const Facts& facts, Location location)
-      : call_(call), args_(std::move(args)), constants_(std::move(constants)), facts_(facts),
+      : call_(call),
+        args_(std::move(args)),
+        constants_(std::move(constants)),
+        facts_(facts),
         location_(std::move(location)) {}
 
   const std::string& op() const { return call_.op; }
@@ -97,7 +101,8 @@ class DeduceContext {
   /// Returns the more precise of the two (a known one instead of "?", a constant first).
   DimExpr require_equal(const DimExpr& a, const DimExpr& b, const std::string& what);
   void require_same_dtype(int i, int j) const;
-  /// Diagnostic unless arg i is a tensor whose dtype satisfies `ok`; `expected` reads "a float type".
+  /// Diagnostic unless arg i is a tensor whose dtype satisfies `ok`; `expected` reads "a float
+  /// type".
   void require_dtype(int i, bool (*ok)(DType), const char* expected) const;
   /// Diagnostic unless the rank is known to be in [low, high]; unknown ranks pass.
   void require_rank(int i, int low, int high) const;
@@ -107,7 +112,8 @@ class DeduceContext {
 
   template <typename... A>
   [[noreturn]] void fail(DiagId id, fmt::format_string<A...> format, A&&... args) const {
-    symtile::fail(id, location_, "operator '{}': {}", call_.op, fmt::format(format, std::forward<A>(args)...));
+    symtile::fail(id, location_, "operator '{}': {}", call_.op,
+                  fmt::format(format, std::forward<A>(args)...));
   }
 
   std::vector<DimCheck> checks;  ///< run-time checks asked for
@@ -130,7 +136,8 @@ std::optional<Dims> broadcast_args(DeduceContext& c);
 
 class EvalContext {
  public:
-  EvalContext(const OpCall& op_call, const DimValues& dim_values) : call(op_call), symbols(dim_values) {}
+  EvalContext(const OpCall& op_call, const DimValues& dim_values)
+      : call(op_call), symbols(dim_values) {}
   const OpCall& call;
   const DimValues& symbols;
   std::vector<const RefTensor*> inputs;  ///< null: absent
@@ -148,7 +155,8 @@ class EvalContext {
   RefTensor& out(DType dtype, std::vector<int64_t> dims);
 };
 
-std::vector<int64_t> broadcast_extents(const std::vector<int64_t>& a, const std::vector<int64_t>& b);
+std::vector<int64_t> broadcast_extents(const std::vector<int64_t>& a,
+                                       const std::vector<int64_t>& b);
 /// Flat position in a tensor of extents `dims` of the broadcast index `index` (right-aligned).
 int64_t broadcast_offset(const std::vector<int64_t>& dims, const std::vector<int64_t>& index);
 

@@ -25,9 +25,9 @@ const std::vector<const OpRecord*>& all_ops() {
 
 const OpRecord* find_op(std::string_view name) {
   const auto& ops = all_ops();
-  const auto it = std::lower_bound(ops.begin(), ops.end(), name, [](const OpRecord* op, std::string_view n) {
-    return std::string_view(op->name) < n;
-  });
+  const auto it = std::lower_bound(
+      ops.begin(), ops.end(), name,
+      [](const OpRecord* op, std::string_view n) { return std::string_view(op->name) < n; });
   return it != ops.end() && (*it)->name == name ? *it : nullptr;
 }
 

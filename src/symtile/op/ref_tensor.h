@@ -25,7 +25,8 @@ struct RefTensor {
   int64_t size() const { return static_cast<int64_t>(is_float_kind() ? f.size() : i.size()); }
   int rank() const { return static_cast<int>(dims.size()); }
   double as_double(int64_t at) const {
-    return is_float_kind() ? f[static_cast<size_t>(at)] : static_cast<double>(i[static_cast<size_t>(at)]);
+    return is_float_kind() ? f[static_cast<size_t>(at)]
+                           : static_cast<double>(i[static_cast<size_t>(at)]);
   }
   int64_t as_int(int64_t at) const;
   /// Copies element `from` of `source` (same kind of dtype).
