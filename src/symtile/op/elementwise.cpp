@@ -1,5 +1,7 @@
 #include "symtile/op/elementwise.h"
 
+#include <limits>
+
 #include "symtile/ir/scalar_eval.h"
 
 namespace symtile {
@@ -16,10 +18,30 @@ std::vector<Type> deduce_float_unary(DeduceContext& c) {
   return {c.arg(0)};
 }
 
+std::vector<Type> deduce_number_unary(DeduceContext& c) {
+  c.require_dtype(0, is_number, "a float or integer type");
+  return {c.arg(0)};
+}
+
 std::vector<Type> deduce_broadcast(DeduceContext& c) {
   for (int i = 1; i < c.num_args(); ++i) c.require_same_dtype(0, i);
   const std::optional<Dims> dims = broadcast_args(c);
   return {dims ? Type::tensor(*dims, c.dtype(0)) : Type::tensor_any_rank(c.dtype(0))};
+}
+
+std::vector<Type> deduce_arithmetic(DeduceContext& c) {
+  c.require_dtype(0, is_number, "a float or integer type");
+  return deduce_broadcast(c);
+}
+
+std::vector<Type> deduce_bitwise(DeduceContext& c) {
+  c.require_dtype(0, is_int, "an integer type");
+  return deduce_broadcast(c);
+}
+
+std::vector<Type> deduce_logical(DeduceContext& c) {
+  c.require_dtype(0, is_bool, "type bool");
+  return deduce_broadcast(c);
 }
 
 std::vector<Type> deduce_compare(DeduceContext& c) {
@@ -81,17 +103,26 @@ Expr widen(Expr e) {
   return cast(dtype, std::move(e));
 }
 
+Expr imm_like(const Expr& e, double value) { return imm(e.dtype(), value); }
+
+Expr operand(const LowerContext& c, int i, const Index& index) {
+  const Constant known = c.constant(i);
+  const TensorRef x = c.in(i);
+  if (known != nullptr && known->element_count() == 1) {
+    // Folded by the maker: the cast of an immediate is an immediate.
+    return widen(is_float(x.dtype()) ? float_imm(x.dtype(), known->as_double(0))
+                                     : int_imm(x.dtype(), known->as_int(0)));
+  }
+  return widen(c.load_broadcast(x, index, c.out_dims()));
+}
+
 void lower_unary(LowerContext& c, const std::function<Expr(Expr)>& value) {
   const TensorRef x = c.in(0);
   c.compute(0, [&](const Index& i) { return value(widen(x(i))); });
 }
 
 void lower_binary(LowerContext& c, const std::function<Expr(Expr, Expr)>& value) {
-  const TensorRef x = c.in(0), y = c.in(1);
-  c.compute(0, [&](const Index& i) {
-    return value(widen(c.load_broadcast(x, i, c.out_dims())),
-                 widen(c.load_broadcast(y, i, c.out_dims())));
-  });
+  c.compute(0, [&](const Index& i) { return value(operand(c, 0, i), operand(c, 1, i)); });
 }
 
 void lower_unary_op(LowerContext& c, UnaryOp op) {
@@ -102,6 +133,41 @@ void lower_binary_op(LowerContext& c, BinaryOp op) {
   lower_binary(c, [op](Expr x, Expr y) { return binary(op, std::move(x), std::move(y)); });
 }
 
+double sample_tolerance(DType dtype) {
+  if (dtype == DType::f16) return 4e-3;
+  return dtype == DType::bf16 ? 3e-2 : 1e-5;
+}
+
+Constant special_values() {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const double values[] = {std::numeric_limits<double>::quiet_NaN(), kInfinity, -kInfinity, 0.0, -0.0,
+                           1.0, -1.0, 0.5};
+  auto out = make_zeros(DType::f32, {8});
+  for (int64_t i = 0; i < 8; ++i) out->set(i, values[i]);
+  return out;
+}
+
+namespace {
+void finish_samples(std::vector<OpSample>& samples, DType dtype, double low, double high,
+                    const Attributes& attrs) {
+  for (OpSample& s : samples) {
+    s.attrs = attrs;
+    s.low = low;
+    s.high = high;
+    s.tolerance = sample_tolerance(dtype);
+  }
+}
+
+template <typename F>
+std::vector<OpSample> for_dtypes(const std::vector<DType>& dtypes, F&& make) {
+  std::vector<OpSample> out;
+  for (DType t : dtypes) {
+    for (OpSample& s : make(t)) out.push_back(std::move(s));
+  }
+  return out;
+}
+}  // namespace
+
 std::vector<OpSample> unary_samples(DType dtype, double low, double high, Attributes attrs) {
   const DimExpr n = DimExpr::symbol("n"), m = DimExpr::symbol("m");
   std::vector<OpSample> out(4);
@@ -111,11 +177,12 @@ std::vector<OpSample> unary_samples(DType dtype, double low, double high, Attrib
   out[2].input_types = {Type::tensor({n, 3}, dtype)};
   out[2].symbols = {{"n", 0}};
   out[3].input_types = {Type::tensor({}, dtype)};
-  for (OpSample& s : out) {
-    s.attrs = attrs;
-    s.low = low;
-    s.high = high;
+  if (dtype == DType::f32) {
+    out.emplace_back();
+    out[4].input_types = {Type::tensor({8}, dtype)};
+    out[4].constants[0] = special_values();
   }
+  finish_samples(out, dtype, low, high, attrs);
   return out;
 }
 
@@ -131,12 +198,26 @@ std::vector<OpSample> binary_samples(DType dtype, double low, double high, Attri
   out[3].input_types = {Type::tensor({0, 3}, dtype), Type::tensor({1, 3}, dtype)};
   out[4].input_types = {Type::tensor({n}, dtype), Type::tensor({}, dtype)};
   out[4].symbols = {{"n", 33}};
-  for (OpSample& s : out) {
-    s.attrs = attrs;
-    s.low = low;
-    s.high = high;
+  if (dtype == DType::f32) {
+    out.emplace_back();
+    out[5].input_types = {Type::tensor({8, 1}, dtype), Type::tensor({8}, dtype)};
+    auto column = std::make_shared<ConstantData>(*special_values());
+    column->dims = {8, 1};
+    out[5].constants[0] = std::move(column);
+    out[5].constants[1] = special_values();
   }
+  finish_samples(out, dtype, low, high, attrs);
   return out;
+}
+
+std::vector<OpSample> unary_samples_of(const std::vector<DType>& dtypes, double low, double high,
+                                       const Attributes& attrs) {
+  return for_dtypes(dtypes, [&](DType t) { return unary_samples(t, low, high, attrs); });
+}
+
+std::vector<OpSample> binary_samples_of(const std::vector<DType>& dtypes, double low, double high,
+                                        const Attributes& attrs) {
+  return for_dtypes(dtypes, [&](DType t) { return binary_samples(t, low, high, attrs); });
 }
 
 }  // namespace symtile

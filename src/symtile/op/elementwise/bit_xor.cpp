@@ -1,0 +1,18 @@
+// x ^ y with numpy broadcasting: ONNX BitwiseXor-18.
+#include "symtile/op/elementwise.h"
+
+namespace symtile {
+
+extern const OpRecord bit_xor_op;
+const OpRecord bit_xor_op = {
+    .name = "bit_xor",
+    .min_args = 2,
+    .max_args = 2,
+    .attrs = {},
+    .deduce = deduce_bitwise,
+    .evaluate = [](EvalContext& c) { evaluate_binary_op(c, BinaryOp::bit_xor); },
+    .lower = [](LowerContext& c) { lower_binary_op(c, BinaryOp::bit_xor); },
+    .samples = [] { return binary_samples_of({DType::i32, DType::u8, DType::i64}, 0, 100); },
+};
+
+}  // namespace symtile

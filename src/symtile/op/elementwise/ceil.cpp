@@ -1,0 +1,18 @@
+// Rounds up: ONNX Ceil-13.
+#include "symtile/op/elementwise.h"
+
+namespace symtile {
+
+extern const OpRecord ceil_op;
+const OpRecord ceil_op = {
+    .name = "ceil",
+    .min_args = 1,
+    .max_args = 1,
+    .attrs = {},
+    .deduce = deduce_float_unary,
+    .evaluate = [](EvalContext& c) { evaluate_unary_op(c, UnaryOp::ceil); },
+    .lower = [](LowerContext& c) { lower_unary_op(c, UnaryOp::ceil); },
+    .samples = [] { return unary_samples_of({DType::f32, DType::f16}, -5, 5); },
+};
+
+}  // namespace symtile

@@ -1,0 +1,18 @@
+// x < y with numpy broadcasting: ONNX Less-13. False with NaN.
+#include "symtile/op/elementwise.h"
+
+namespace symtile {
+
+extern const OpRecord less_op;
+const OpRecord less_op = {
+    .name = "less",
+    .min_args = 2,
+    .max_args = 2,
+    .attrs = {},
+    .deduce = deduce_compare,
+    .evaluate = [](EvalContext& c) { evaluate_binary_op(c, BinaryOp::lt); },
+    .lower = [](LowerContext& c) { lower_binary_op(c, BinaryOp::lt); },
+    .samples = [] { return binary_samples_of({DType::f32, DType::i32, DType::u8}, 0, 5); },
+};
+
+}  // namespace symtile
