@@ -1,0 +1,46 @@
+#include "symtile/schedule/schedule.h"
+
+#include "symtile/schedule/cpu/contraction.h"
+#include "symtile/schedule/cpu/rows.h"
+
+#include "symtile/base/check.h"
+
+namespace symtile {
+namespace {
+
+/// A template claims a function by returning a schedule for it.
+struct ScheduleTemplate {
+  const char* name;
+  bool (*claims)(const TileFunction&, const ComputeForm&);
+  TileFunction (*schedule)(const TileFunction&, const ComputeForm&, const CpuTarget&);
+};
+
+/// In order of preference; the last one takes everything.
+constexpr ScheduleTemplate kTemplates[] = {
+    {"contraction",
+     [](const TileFunction& f, const ComputeForm& form) { return match_contraction(form, f.facts).has_value(); },
+     schedule_contraction},
+    {"rows", [](const TileFunction&, const ComputeForm&) { return true; }, schedule_rows},
+};
+
+}  // namespace
+
+TileFunction schedule_for_cpu(const TileFunction& f, const CpuTarget& target) {
+  const auto form = compute_form(f);
+  if (!form) return f;
+  for (const ScheduleTemplate& t : kTemplates) {
+    if (t.claims(f, *form)) return t.schedule(f, *form, target);
+  }
+  SYMTILE_UNREACHABLE();
+}
+
+std::string schedule_name(const TileFunction& f, const CpuTarget&) {
+  const auto form = compute_form(f);
+  if (!form) return "statements";
+  for (const ScheduleTemplate& t : kTemplates) {
+    if (t.claims(f, *form)) return t.name;
+  }
+  SYMTILE_UNREACHABLE();
+}
+
+}  // namespace symtile

@@ -1,0 +1,28 @@
+// Small helpers shared by graph passes.
+#pragma once
+
+#include <unordered_map>
+
+#include "symtile/ir/module.h"
+
+namespace symtile {
+
+/// Number of uses of every value: as an operand of a binding or as a function result.
+std::vector<int> count_uses(const GraphFunction& f);
+
+/// The binding that defines each value; -1 for parameters.
+std::vector<int> defining_bindings(const GraphFunction& f);
+
+/// Replaces operands (and results) by `map[old]`, following chains.
+void replace_uses(GraphFunction& f, const std::unordered_map<int32_t, ValueId>& map);
+
+/// Contents if `id` is bound to a constant; null otherwise.
+Constant constant_of(const GraphFunction& f, const std::vector<int>& defs, ValueId id);
+
+/// True for nodes that must stay although nobody uses their result: they bind symbols or check.
+bool has_effect(const GraphNode& node, const GraphFunction& f, const std::set<std::string>& needed);
+
+/// Symbols that `node` binds (match_cast, read_dims), given those in scope before it.
+std::vector<std::string> bound_symbols(const GraphNode& node, const std::set<std::string>& in_scope);
+
+}  // namespace symtile

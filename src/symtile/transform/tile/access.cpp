@@ -1,0 +1,140 @@
+#include "symtile/transform/tile/access.h"
+
+#include <algorithm>
+
+namespace symtile {
+namespace {
+
+bool collect(const Stmt& s, ComputeForm& out) {
+  if (const auto* b = as<BlockStmt>(s)) {
+    return std::all_of(b->stmts.begin(), b->stmts.end(), [&](const Stmt& x) { return collect(x, out); });
+  }
+  if (const auto* a = as<AllocateStmt>(s)) {
+    out.temporaries.push_back(a->buffer);
+    return collect(a->body, out);
+  }
+  if (const auto* c = as<ComputeStmt>(s)) {
+    out.stages.push_back(*c);
+    return true;
+  }
+  return false;
+}
+
+/// Bare variable of the stage's axes: its position; -1 otherwise.
+int axis_position(const Expr& index, const ComputeStmt& stage) {
+  const auto* v = index.as<VarRef>();
+  if (!v) return -1;
+  for (size_t i = 0; i < stage.axes.size(); ++i) {
+    if (stage.axes[i].name == v->name) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+KernelKind load_kind(const Load& load, const ComputeStmt& stage) {
+  if (is_identity_load(load, stage)) return KernelKind::elementwise;
+  int last = -1;
+  for (const Expr& index : load.indices) {
+    if (index.as_int()) continue;
+    const int at = axis_position(index, stage);
+    if (at <= last) return KernelKind::injective;
+    last = at;
+  }
+  return KernelKind::broadcast;
+}
+
+/// sum over k of (load * load), possibly with casts and guards around the loads.
+bool is_contraction(const ReduceExpr& r) {
+  if (r.kind != ReduceKind::sum) return false;
+  const auto* product = r.body.as<BinaryExpr>();
+  if (!product || product->op != BinaryOp::mul) return false;
+  return !loads_of(product->a).empty() && !loads_of(product->b).empty();
+}
+
+}  // namespace
+
+std::optional<ComputeForm> compute_form(const TileFunction& f) {
+  ComputeForm form;
+  if (!f.body || !collect(f.body, form)) return std::nullopt;
+  return form;
+}
+
+Stmt make_body(const ComputeForm& form) {
+  std::vector<Stmt> stmts;
+  for (const ComputeStmt& c : form.stages) stmts.push_back(make_stmt(c));
+  Stmt body = block(std::move(stmts));
+  for (auto it = form.temporaries.rbegin(); it != form.temporaries.rend(); ++it) {
+    body = make_stmt(AllocateStmt{*it, body});
+  }
+  return body;
+}
+
+std::vector<const Load*> loads_of(const Expr& e) {
+  std::vector<const Load*> out;
+  visit(e, [&](const Expr& x) {
+    if (const auto* l = x.as<Load>()) out.push_back(l);
+  });
+  return out;
+}
+
+bool has_reduction(const Expr& e) {
+  bool found = false;
+  visit(e, [&](const Expr& x) { found = found || x.as<ReduceExpr>() != nullptr; });
+  return found;
+}
+
+bool is_identity_load(const Load& load, const ComputeStmt& stage) {
+  if (load.indices.size() != stage.axes.size()) return false;
+  for (size_t i = 0; i < stage.axes.size(); ++i) {
+    if (axis_position(load.indices[i], stage) != static_cast<int>(i)) return false;
+  }
+  return true;
+}
+
+std::string_view name_of(KernelKind kind) {
+  constexpr std::string_view names[] = {"elementwise", "broadcast",   "injective",
+                                        "reduction",   "contraction", "opaque"};
+  return names[static_cast<size_t>(kind)];
+}
+
+KernelKind classify(const TileFunction& f) {
+  const auto form = compute_form(f);
+  if (!form || f.outputs.size() != 1) return KernelKind::opaque;
+  KernelKind kind = KernelKind::elementwise;
+  bool any_elementwise = false;
+  for (const ComputeStmt& stage : form->stages) {
+    visit(stage.value, [&](const Expr& e) {
+      if (const auto* r = e.as<ReduceExpr>()) {
+        kind = std::max(kind, is_contraction(*r) ? KernelKind::contraction : KernelKind::reduction);
+      } else if (const auto* l = e.as<Load>()) {
+        const KernelKind k = load_kind(*l, stage);
+        any_elementwise = any_elementwise || k == KernelKind::elementwise;
+        if (kind < KernelKind::reduction) kind = std::max(kind, k);
+      }
+    });
+  }
+  // As Relax: a broadcast operand beside one read at the output index is still elementwise.
+  if (kind == KernelKind::broadcast && any_elementwise) kind = KernelKind::elementwise;
+  return kind;
+}
+
+std::vector<int> inplace_inputs(const TileFunction& f) {
+  std::vector<int> out;
+  const auto form = compute_form(f);
+  if (!form || form->stages.size() != 1 || f.outputs.size() != 1) return out;
+  const ComputeStmt& stage = form->stages.front();
+  if (has_reduction(stage.value)) return out;
+  for (size_t i = 0; i < f.inputs.size(); ++i) {
+    const Buffer& in = f.inputs[i];
+    if (in.dims != f.outputs[0].dims || size_of(in.dtype) != size_of(f.outputs[0].dtype)) continue;
+    bool read = false, safe = true;
+    for (const Load* l : loads_of(stage.value)) {
+      if (l->buffer != in.name) continue;
+      read = true;
+      safe = safe && is_identity_load(*l, stage);
+    }
+    if (read && safe) out.push_back(static_cast<int>(i));
+  }
+  return out;
+}
+
+}  // namespace symtile

@@ -1,0 +1,47 @@
+// What a tile function in compute form does with its buffers: its stages, and how they are read.
+//
+// This is the compiler's only source of knowledge about a kernel ("analysis feedback", Relax §4.2):
+// fusion, in-place planning and schedules ask the body, never a tag on the operator.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "symtile/ir/module.h"
+
+namespace symtile {
+
+/// The body of a compute-form function, taken apart: temporaries and stages in order.
+struct ComputeForm {
+  std::vector<Buffer> temporaries;
+  std::vector<ComputeStmt> stages;
+};
+
+/// nullopt when the body has statements of the scheduled form.
+std::optional<ComputeForm> compute_form(const TileFunction& f);
+/// The reverse: allocations around the stages.
+Stmt make_body(const ComputeForm& form);
+
+/// All loads of `e`, those inside reductions included.
+std::vector<const Load*> loads_of(const Expr& e);
+bool has_reduction(const Expr& e);
+/// True when the load's indices are exactly the stage's axes, in order.
+bool is_identity_load(const Load& load, const ComputeStmt& stage);
+
+/// How a kernel relates its single result to its inputs; ordered from simple to complex.
+enum class KernelKind : uint8_t {
+  elementwise,  ///< every load at the output index
+  broadcast,    ///< loads at an ordered subsequence of the output index (or constants)
+  injective,    ///< no reduction: each output element from O(1) input elements
+  reduction,    ///< reductions, each input element read O(1) times in all
+  contraction,  ///< a sum of products of two loads that both are read many times (matmul, conv)
+  opaque,       ///< several results, or statements of the scheduled form
+};
+std::string_view name_of(KernelKind kind);
+KernelKind classify(const TileFunction& f);
+
+/// Positions of the inputs that result 0 may overwrite: one stage, no reduction, and every read of
+/// the input is at the output index.
+std::vector<int> inplace_inputs(const TileFunction& f);
+
+}  // namespace symtile
