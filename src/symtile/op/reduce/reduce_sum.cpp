@@ -1,0 +1,46 @@
+// Sum over axes: ONNX ReduceSum-13. Integers wrap; nothing sums to 0.
+#include "symtile/ir/scalar_eval.h"
+#include "symtile/op/reduce/reduction.h"
+
+namespace symtile {
+
+namespace {
+
+void evaluate(EvalContext& c) {
+  const DType dtype = c.in(0).dtype;
+  evaluate_reduction(
+      c, dtype,
+      [&](RefTensor& out, int64_t at, const RefTensor& x, const std::vector<int64_t>& positions) {
+        double real = 0;
+        int64_t integer = 0;
+        for (int64_t p : positions) {
+          if (x.is_float_kind()) {
+            real = eval_binary(BinaryOp::add, real, x.as_double(p));
+          } else {
+            integer = eval_binary_int(BinaryOp::add, dtype, integer, x.as_int(p));
+          }
+        }
+        if (x.is_float_kind()) {
+          out.set(at, real);
+        } else {
+          out.set_int(at, integer);
+        }
+      });
+}
+
+}  // namespace
+
+extern const OpRecord reduce_sum_op;
+const OpRecord reduce_sum_op = {
+    .name = "reduce_sum",
+    .min_args = 1,
+    .max_args = 1,
+    .attrs = reduction_attrs(),
+    .deduce = deduce_reduction,
+    .evaluate = evaluate,
+    .lower = [](LowerContext& c) { lower_reduction(c, ReduceKind::sum); },
+    .samples =
+        [] { return reduction_samples({DType::f32, DType::f16, DType::i32, DType::i8}, -20, 20); },
+};
+
+}  // namespace symtile
