@@ -169,7 +169,8 @@ using Index = std::vector<Expr>;
 struct TensorRef {
   Buffer buffer;
   Expr operator()(Index index) const { return load(buffer.name, buffer.dtype, std::move(index)); }
-  const Dims& dims() const { return buffer.dims; }
+  const Dims& dims() const& { return buffer.dims; }
+  Dims dims() && { return std::move(buffer.dims); }  ///< of a temporary: by value, never dangling
   DType dtype() const { return buffer.dtype; }
   int rank() const { return static_cast<int>(buffer.dims.size()); }
 };
