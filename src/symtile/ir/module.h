@@ -53,6 +53,8 @@ class Module {
 bool structurally_equal(const Module& a, const Module& b);
 bool structurally_equal(const GraphFunction& a, const GraphFunction& b);
 bool structurally_equal(const TileFunction& a, const TileFunction& b);
+/// Ignore the function's own name, to find kernels that are the same; buffer names count.
+bool same_kernel(const TileFunction& a, const TileFunction& b);
 size_t structural_hash(const TileFunction& f);
 
 struct PrintOptions {

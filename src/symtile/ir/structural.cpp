@@ -277,8 +277,12 @@ bool structurally_equal(const Stmt& a, const Stmt& b) {
 }
 
 bool structurally_equal(const TileFunction& a, const TileFunction& b) {
-  return a.name == b.name && a.symbols == b.symbols && a.inputs == b.inputs &&
-         a.outputs == b.outputs && a.facts == b.facts && equal_attributes(a.attrs, b.attrs) &&
+  return a.name == b.name && same_kernel(a, b);
+}
+
+bool same_kernel(const TileFunction& a, const TileFunction& b) {
+  return a.symbols == b.symbols && a.inputs == b.inputs && a.outputs == b.outputs &&
+         a.facts == b.facts && equal_attributes(a.attrs, b.attrs) &&
          structurally_equal(a.body, b.body);
 }
 
