@@ -65,8 +65,10 @@ void evaluate(EvalContext& c) {
       for (int64_t i = 0; i < count; ++i) {
         if (!c.has(4) || score(i) > c.in(4).as_double(0)) order.push_back(i);
       }
-      std::stable_sort(order.begin(), order.end(),
-                       [&](int64_t x, int64_t y) { return score(x) > score(y); });
+      // NaN is no score and comes last.
+      std::stable_sort(order.begin(), order.end(), [&](int64_t x, int64_t y) {
+        return score(x) > score(y) || (score(x) == score(x) && score(y) != score(y));
+      });
       std::vector<Box> kept;
       for (int64_t i : order) {
         if (static_cast<int64_t>(kept.size()) >= limit) break;
