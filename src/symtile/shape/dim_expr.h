@@ -30,7 +30,7 @@ using DimValues = std::map<std::string, int64_t>;
 class DimExpr {
  public:
   DimExpr() : DimExpr(int64_t{0}) {}
-  DimExpr(int64_t value);                // NOLINT: a number is an expression
+  DimExpr(int64_t value);                                       // NOLINT: a number is an expression
   DimExpr(int value) : DimExpr(static_cast<int64_t>(value)) {}  // NOLINT
   static DimExpr symbol(std::string name);
   static DimExpr unknown();
@@ -55,11 +55,14 @@ class DimExpr {
   /// Text such as "4*n + 1", "(h + 1) // 2", "max(n, m)"; parse_dim_expr reads it back.
   std::string str() const;
 
-  friend bool operator==(const DimExpr& a, const DimExpr& b) { return compare(a, b) == 0; }
-  friend bool operator!=(const DimExpr& a, const DimExpr& b) { return compare(a, b) != 0; }
+  friend bool operator==(const DimExpr& a, const DimExpr& b) { return same(a, b); }
+  friend bool operator!=(const DimExpr& a, const DimExpr& b) { return !same(a, b); }
   friend bool operator<(const DimExpr& a, const DimExpr& b) { return compare(a, b) < 0; }
   /// Total order on canonical forms (arbitrary but deterministic).
   static int compare(const DimExpr& a, const DimExpr& b);
+  /// Structural equality, by hash first. unknown() is the same as unknown() here, so that shapes
+  /// can be keys and round-trip as text; the prover (Facts) never takes them for equal.
+  static bool same(const DimExpr& a, const DimExpr& b);
   size_t hash() const;
 
   friend DimExpr operator+(const DimExpr& a, const DimExpr& b);

@@ -1,12 +1,16 @@
 // What is known about symbols, and the prover that every part of the compiler asks.
 //
 // Facts are ranges (1 <= n <= 4096), divisibility (n % 8 == 0), equalities and inequalities.
-// A symbol without a range is a dimension: it lies in [0, kMaxDim]. Every answer is sound: `true`
-// means proved for all values that satisfy the facts; `false` means "not proved", never "disproved".
-// Sources of method: interval arithmetic over canonical polynomials, modular residues, and
-// substitution by equalities; checked against Z3 and brute force in the tests.
+// A symbol without a range is a dimension: it lies in [0, kMaxDim]; a range without one end takes
+// that end of a dimension. Every answer is sound: `true`
+// means proved for all values that satisfy the facts; `false` means "not proved", never
+// "disproved". Sources of method: interval arithmetic over canonical polynomials, modular residues,
+// and substitution by equalities; checked against Z3 and brute force in the tests.
 #pragma once
 
+#include <atomic>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,6 +27,27 @@ struct DimRange {
   std::optional<int64_t> low;
   std::optional<int64_t> high;
   friend bool operator==(const DimRange&, const DimRange&) = default;
+};
+
+class Closure;
+class Facts;
+
+/// The prover's working form of a set of facts, made at the first question after a change. It
+/// follows from the facts, so all slots are equal; questions may come from several threads.
+class ClosureSlot {
+ public:
+  ClosureSlot() = default;
+  ClosureSlot(const ClosureSlot& other) : closure_(other.closure_.load()) {}
+  ClosureSlot& operator=(const ClosureSlot& other) {
+    closure_.store(other.closure_.load());
+    return *this;
+  }
+  std::shared_ptr<const Closure> get(const Facts& facts) const;
+  void reset() { closure_.store(nullptr); }
+  friend bool operator==(const ClosureSlot&, const ClosureSlot&) { return true; }
+
+ private:
+  mutable std::atomic<std::shared_ptr<const Closure>> closure_;
 };
 
 class Facts {
@@ -73,10 +98,14 @@ class Facts {
   friend bool operator==(const Facts&, const Facts&) = default;
 
  private:
+  std::shared_ptr<const Closure> closure() const { return slot_.get(*this); }
+  void reject_contradiction(const std::string& fact);
+
   std::map<std::string, DimRange> ranges_;
   std::vector<std::pair<DimExpr, int64_t>> divisors_;
   std::vector<Relation> equalities_;
   std::vector<Relation> inequalities_;  ///< a <= b
+  ClosureSlot slot_;
 };
 
 }  // namespace symtile
