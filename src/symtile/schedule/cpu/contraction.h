@@ -8,24 +8,9 @@
 #pragma once
 
 #include "symtile/schedule/cpu/loops.h"
+#include "symtile/transform/tile/contraction.h"
 
 namespace symtile {
-
-/// Columns of one packed panel, on every target, so that packed constants fit all of them.
-inline constexpr int64_t kPanel = 32;
-
-struct Contraction {
-  std::vector<Axis> batch;  ///< output axes outside the matrix: both operands, or not mergeable
-  std::vector<Axis> rows;   ///< output axes of the row operand, merged into m
-  std::vector<Axis> cols;   ///< innermost output axes of the column operand, merged into n
-  std::vector<Axis> k;      ///< reduction axes
-  Expr row_operand, col_operand;
-  Expr sum;  ///< the ReduceExpr inside the stage's value
-  bool packed = false;  ///< col_operand is panels: B[n // kPanel, k, n % kPanel]
-};
-
-/// Recognises the single stage of `form` (indices still those of the unflattened buffers).
-std::optional<Contraction> match_contraction(const ComputeForm& form, const Facts& facts);
 
 TileFunction schedule_contraction(const TileFunction& f, const ComputeForm& form, const CpuTarget& target);
 

@@ -182,23 +182,8 @@ bool unit_stride(const Expr& e, const std::string& name, bool need_one) {
   return ok && (one || !need_one);
 }
 
-bool depends_on(const Expr& e, const std::string& name) {
-  bool found = false;
-  visit(e, [&](const Expr& x) {
-    const auto* v = x.as<VarRef>();
-    found = found || (v && v->name == name);
-  });
-  return found;
-}
-
 bool depends_on_any(const Expr& e, const std::vector<Axis>& axes) {
   return std::any_of(axes.begin(), axes.end(), [&](const Axis& a) { return depends_on(e, a.name); });
-}
-
-DimExpr extent_of(const std::vector<Axis>& axes) {
-  DimExpr out = 1;
-  for (const Axis& a : axes) out *= a.extent;
-  return out;
 }
 
 }  // namespace symtile

@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "symtile/transform/tile/access.h"
+#include "symtile/transform/tile/contraction.h"
 
 namespace symtile {
 
@@ -54,10 +54,6 @@ std::map<std::string, Expr> decode_axes(const std::vector<Axis>& group, const Ex
 /// `need_one`, at least one is 1.
 bool unit_stride(const Expr& e, const std::string& var, bool need_one);
 
-/// True when variable `name` occurs in `e`.
-bool depends_on(const Expr& e, const std::string& name);
 bool depends_on_any(const Expr& e, const std::vector<Axis>& axes);
-
-DimExpr extent_of(const std::vector<Axis>& axes);
 
 }  // namespace symtile

@@ -8,29 +8,6 @@ namespace {
 /// Elements of one parallel chunk of a contiguous loop: large enough to pay for a dispatch.
 constexpr int64_t kChunk = 4096;
 
-bool is_temporary(const ComputeForm& form, const std::string& name) {
-  return std::any_of(form.temporaries.begin(), form.temporaries.end(), [&](const Buffer& b) { return b.name == name; });
-}
-
-bool shares_prefix(const ComputeForm& form, size_t p, const Facts& facts) {
-  const ComputeStmt& last = form.stages.back();
-  for (const ComputeStmt& stage : form.stages) {
-    if (stage.axes.size() < p) return false;
-    for (size_t i = 0; i < p; ++i) {
-      if (!facts.proves_equal(stage.axes[i].extent, last.axes[i].extent)) return false;
-    }
-    for (const Load* l : loads_of(stage.value)) {
-      if (!is_temporary(form, l->buffer)) continue;
-      if (l->indices.size() < p) return false;
-      for (size_t i = 0; i < p; ++i) {
-        const auto* v = l->indices[i].as<VarRef>();
-        if (!v || v->name != stage.axes[i].name) return false;
-      }
-    }
-  }
-  return true;
-}
-
 /// The form with the first p axes named alike in all stages and dropped from the temporaries.
 ComputeForm to_rows(ComputeForm form, size_t p) {
   const std::vector<Axis> prefix(form.stages.back().axes.begin(),
@@ -85,12 +62,6 @@ TileFunction schedule_single(const TileFunction& f, const LinearForm& linear, co
 }
 
 }  // namespace
-
-size_t shared_prefix(const ComputeForm& form, const Facts& facts) {
-  size_t p = form.stages.back().axes.size();
-  while (p > 0 && !shares_prefix(form, p, facts)) --p;
-  return p;
-}
 
 TileFunction schedule_rows(const TileFunction& f, const ComputeForm& original, const CpuTarget& target) {
   NameSource names(f);

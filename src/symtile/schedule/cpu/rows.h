@@ -12,7 +12,4 @@ namespace symtile {
 
 TileFunction schedule_rows(const TileFunction& f, const ComputeForm& form, const CpuTarget& target);
 
-/// Number of leading axes that all stages share, reading temporaries only at their own row.
-size_t shared_prefix(const ComputeForm& form, const Facts& facts);
-
 }  // namespace symtile

@@ -50,7 +50,36 @@ bool is_contraction(const ReduceExpr& r) {
   return !loads_of(product->a).empty() && !loads_of(product->b).empty();
 }
 
+bool shares_prefix(const ComputeForm& form, size_t p, const Facts& facts) {
+  const ComputeStmt& last = form.stages.back();
+  for (const ComputeStmt& stage : form.stages) {
+    if (stage.axes.size() < p) return false;
+    for (size_t i = 0; i < p; ++i) {
+      if (!facts.proves_equal(stage.axes[i].extent, last.axes[i].extent)) return false;
+    }
+    for (const Load* l : loads_of(stage.value)) {
+      if (!is_temporary(form, l->buffer)) continue;
+      if (l->indices.size() < p) return false;
+      for (size_t i = 0; i < p; ++i) {
+        const auto* v = l->indices[i].as<VarRef>();
+        if (!v || v->name != stage.axes[i].name) return false;
+      }
+    }
+  }
+  return true;
+}
+
 }  // namespace
+
+bool is_temporary(const ComputeForm& form, const std::string& name) {
+  return std::any_of(form.temporaries.begin(), form.temporaries.end(), [&](const Buffer& b) { return b.name == name; });
+}
+
+size_t shared_prefix(const ComputeForm& form, const Facts& facts) {
+  size_t p = form.stages.back().axes.size();
+  while (p > 0 && !shares_prefix(form, p, facts)) --p;
+  return p;
+}
 
 std::optional<ComputeForm> compute_form(const TileFunction& f) {
   ComputeForm form;

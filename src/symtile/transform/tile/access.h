@@ -44,4 +44,10 @@ KernelKind classify(const TileFunction& f);
 /// the input is at the output index.
 std::vector<int> inplace_inputs(const TileFunction& f);
 
+/// True when `name` is one of the form's temporaries.
+bool is_temporary(const ComputeForm& form, const std::string& name);
+
+/// Number of leading axes that all stages share, reading temporaries only at their own row.
+size_t shared_prefix(const ComputeForm& form, const Facts& facts);
+
 }  // namespace symtile

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "symtile/schedule/cpu/contraction.h"
+#include "symtile/transform/tile/contraction.h"
 
 namespace symtile {
 namespace {
@@ -35,6 +35,21 @@ bool reads_panels(const Expr& operand, const std::string& n, const std::vector<A
 }
 
 }  // namespace
+
+DimExpr extent_of(const std::vector<Axis>& axes) {
+  DimExpr out = 1;
+  for (const Axis& a : axes) out *= a.extent;
+  return out;
+}
+
+bool depends_on(const Expr& e, const std::string& name) {
+  bool found = false;
+  visit(e, [&](const Expr& x) {
+    const auto* v = x.as<VarRef>();
+    found = found || (v && v->name == name);
+  });
+  return found;
+}
 
 std::optional<Contraction> match_contraction(const ComputeForm& form, const Facts& facts) {
   if (form.stages.size() != 1 || !form.temporaries.empty()) return std::nullopt;

@@ -1,0 +1,14 @@
+// The phases of a compilation: the only place that says which pass runs when.
+#include "symtile/pipeline/pipeline.h"
+
+namespace symtile {
+
+const std::vector<std::string>& pass_order(bool optimize) {
+  static const std::vector<std::string> full = {
+      "dead_code", "legalize", "fuse", "prepack_constants", "dead_code", "plan_memory",
+  };
+  static const std::vector<std::string> minimal = {"dead_code", "legalize", "dead_code", "plan_memory"};
+  return optimize ? full : minimal;
+}
+
+}  // namespace symtile

@@ -1,0 +1,33 @@
+// Recognises heavy sums of products in a compute form: matmul, convolution, einsum, in any dtype.
+//
+//   out[batch, m, n] = epilogue(sum over k of A[batch, m, k] * B[batch, k, n], ...)
+// The operand that depends on the innermost output axis is the column operand B, whatever side of
+// the product it stands on. Prepacking and the contraction template both ask here.
+#pragma once
+
+#include "symtile/transform/tile/access.h"
+
+namespace symtile {
+
+/// Columns of one packed panel, on every target, so that packed constants fit all of them.
+inline constexpr int64_t kPanel = 32;
+
+struct Contraction {
+  std::vector<Axis> batch;  ///< output axes outside the matrix: both operands, or not mergeable
+  std::vector<Axis> rows;   ///< output axes of the row operand, merged into m
+  std::vector<Axis> cols;   ///< innermost output axes of the column operand, merged into n
+  std::vector<Axis> k;      ///< reduction axes
+  Expr row_operand, col_operand;
+  Expr sum;  ///< the ReduceExpr inside the stage's value
+  bool packed = false;  ///< col_operand is panels: B[n // kPanel, k, n % kPanel]
+};
+
+/// Recognises the single stage of `form` (indices still those of the unflattened buffers).
+std::optional<Contraction> match_contraction(const ComputeForm& form, const Facts& facts);
+
+/// Product of the extents.
+DimExpr extent_of(const std::vector<Axis>& axes);
+/// True when variable `name` occurs in `e`.
+bool depends_on(const Expr& e, const std::string& name);
+
+}  // namespace symtile
