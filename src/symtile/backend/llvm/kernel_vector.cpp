@@ -1,0 +1,224 @@
+// Vectorised loops: one lane group, or strips with a tail, and the accumulators of reductions.
+
+#include <algorithm>
+
+#include "symtile/backend/llvm/kernel_codegen.h"
+
+namespace symtile::codegen {
+
+using llvm::Value;
+
+namespace {
+
+/// Local buffers up to this size get a vector accumulator for each element.
+constexpr int64_t kMaxShadowElements = 256;
+/// A constant extent up to this many registers is one lane group.
+constexpr int kMaxGroupRegisters = 4;
+
+/// How many registers each value of a strip-mined loop spans: enough to hide the latency of
+/// accumulators and to spread the loop's overhead, but not when the body is long already.
+int interleave_of(const VectorPlan& plan) {
+  if (plan.has_loops) return 1;
+  if (!plan.reductions.empty()) return plan.cost <= 8 ? 4 : (plan.cost <= 20 ? 2 : 1);
+  return plan.cost <= 20 ? 2 : 1;
+}
+
+}  // namespace
+
+void KernelCodegen::emit_vectorized(const ForStmt& n) {
+  const LoopBounds bounds = bounds_of(n);
+  const VectorPlan plan = plan_vector_loop(n);
+  if (!plan.possible) return emit_serial(n, Hint::none);
+  const bool constant = bounds.begin.is_constant() && bounds.end.is_constant();
+  if (!constant) return emit_strip_mined(n, bounds, plan);
+  const int64_t span = bounds.end.offset - bounds.begin.offset;
+  if (span <= 0) return;
+  const int64_t count = (span + n.step - 1) / n.step;
+  if (count == 1) {
+    with_variable(n.var, {bounds.begin, bounds.begin.offset >= 0}, [&] { emit(n.body); });
+    return;
+  }
+  const int lanes = target_.lanes(plan.element_bytes);
+  if (count > kMaxGroupRegisters * lanes) return emit_strip_mined(n, bounds, plan);
+  ShadowSet shadows = make_shadows(plan, static_cast<int>(count));
+  emit_lane_group(n, bounds.begin, static_cast<int>(count), nullptr, &shadows);
+  finish_shadows(shadows);
+}
+
+void KernelCodegen::emit_lane_group(const ForStmt& n, const Lanes& base, int lanes, Value* mask,
+                                    ShadowSet* shadows) {
+  lanes_ = lanes;
+  mask_ = mask;
+  shadows_ = shadows;
+  Lanes variable = base;
+  variable.stride = int_constant(i64(), n.step);
+  const bool counts_up = non_negative(n.begin);
+  with_variable(n.var, {variable, counts_up}, [&] { emit(n.body); });
+  lanes_ = 1;
+  mask_ = nullptr;
+  shadows_ = nullptr;
+}
+
+bool KernelCodegen::can_mask_tail(const VectorPlan& plan) const {
+  if (target_.level == CpuLevel::x86_64_v4) return true;
+  // AVX2 masks elements of 4 and 8 bytes only.
+  return target_.level == CpuLevel::x86_64_v3 && plan.narrowest_bytes >= 4;
+}
+
+Value* KernelCodegen::mask_below(Value* count, int lanes) {
+  Value* limit = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, count, int_constant(i64(), lanes));
+  limit = b_.CreateTrunc(limit, b_.getInt32Ty());
+  llvm::SmallVector<llvm::Constant*, 64> numbers;
+  for (int i = 0; i < lanes; ++i) numbers.push_back(int_constant(b_.getInt32Ty(), i));
+  return b_.CreateICmpSLT(llvm::ConstantVector::get(numbers), broadcast(b_, limit, lanes));
+}
+
+void KernelCodegen::emit_strip_mined(const ForStmt& n, const LoopBounds& bounds,
+                                     const VectorPlan& plan) {
+  const int lanes = std::max(target_.lanes(plan.element_bytes), 2);
+  const int wide_lanes = lanes * interleave_of(plan);
+  // In iterations: [0, count) as wide strips, then narrow strips, then the rest.
+  Value* begin = first_lane(bounds.begin);
+  Value* count = first_lane(subtract(bounds.end, bounds.begin));
+  if (n.step != 1) {
+    count = b_.CreateAdd(count, int_constant(i64(), n.step - 1));
+    count = b_.CreateSDiv(count, int_constant(i64(), n.step));
+  }
+  const auto first_of = [&](Value* iteration) {
+    return add(Lanes{begin}, multiply(Lanes{iteration}, Lanes{nullptr, n.step}));
+  };
+  const auto whole_strips = [&](Value* from, int width) {
+    Value* strips = b_.CreateAnd(b_.CreateSub(count, from), int_constant(i64(), -width));
+    return b_.CreateAdd(from, strips);
+  };
+  const auto strip_loop = [&](Value* from, Value* to, int width, ShadowSet& shadows) {
+    counted_loop(Lanes{from}, Lanes{to}, width, Hint::finished,
+                 [&](Value* i) { emit_lane_group(n, first_of(i), width, nullptr, &shadows); });
+  };
+  count = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, count, int_constant(i64(), 0));
+  Value* done = int_constant(i64(), 0);
+  ShadowSet narrow = make_shadows(plan, lanes);
+  const bool masked = can_mask_tail(plan);
+  if (wide_lanes > lanes) {
+    ShadowSet wide = make_shadows(plan, wide_lanes);
+    Value* to = whole_strips(done, wide_lanes);
+    strip_loop(done, to, wide_lanes, wide);
+    fold_shadows(wide, narrow);
+    done = to;
+  }
+  if (!masked || wide_lanes == lanes) {
+    Value* to = whole_strips(done, lanes);
+    strip_loop(done, to, lanes, narrow);
+    done = to;
+  }
+  if (masked) {
+    counted_loop(Lanes{done}, Lanes{count}, lanes, Hint::finished, [&](Value* i) {
+      emit_lane_group(n, first_of(i), lanes, mask_below(b_.CreateSub(count, i), lanes), &narrow);
+    });
+    return finish_shadows(narrow);
+  }
+  finish_shadows(narrow);
+  counted_loop(Lanes{done}, Lanes{count}, 1, Hint::finished, [&](Value* i) {
+    with_variable(n.var, {first_of(i), non_negative(n.begin)}, [&] { emit(n.body); });
+  });
+}
+
+KernelCodegen::ShadowSet KernelCodegen::make_shadows(const VectorPlan& plan, int lanes) {
+  ShadowSet set;
+  set.lanes = lanes;
+  for (const auto& [buffer, reduction] : plan.reductions) {
+    Shadow shadow;
+    shadow.reduction = reduction;
+    const BufferSlot& place = slot(buffer);
+    if (reduction.single_place) {
+      with_fresh_memo([&] { shadow.place = flatten(place, reduction.indices); });
+    } else if (place.elements && *place.elements <= kMaxShadowElements) {
+      shadow.elements = *place.elements;
+    } else {
+      continue;  // combined lane by lane at every store
+    }
+    llvm::Constant* neutral = ops_.identity(reduction.op, reduction.dtype);
+    llvm::Type* type = with_lanes(neutral->getType(), lanes);
+    shadow.storage = entry_alloca(type, shadow.elements);
+    Value* start = broadcast(b_, neutral, lanes);
+    for (int64_t e = 0; e < shadow.elements; ++e) {
+      b_.CreateStore(start, b_.CreateConstGEP1_64(type, shadow.storage, static_cast<uint64_t>(e)));
+    }
+    set.shadows.emplace(buffer, std::move(shadow));
+  }
+  return set;
+}
+
+void KernelCodegen::fold_shadows(ShadowSet& wide, ShadowSet& narrow) {
+  for (auto& [buffer, from] : wide.shadows) {
+    Shadow& to = narrow.shadows.at(buffer);
+    const auto [op, dtype] = std::pair(from.reduction.op, from.reduction.dtype);
+    llvm::Type* element = compute_type(module_.getContext(), dtype);
+    llvm::Type* wide_type = with_lanes(element, wide.lanes);
+    llvm::Type* narrow_type = with_lanes(element, narrow.lanes);
+    for (int64_t e = 0; e < from.elements; ++e) {
+      const auto at = static_cast<uint64_t>(e);
+      Value* all = b_.CreateLoad(wide_type, b_.CreateConstGEP1_64(wide_type, from.storage, at));
+      Value* target = b_.CreateConstGEP1_64(narrow_type, to.storage, at);
+      Value* sum = b_.CreateLoad(narrow_type, target);
+      for (int part = 0; part < wide.lanes; part += narrow.lanes) {
+        llvm::SmallVector<int, 64> picks;
+        for (int i = 0; i < narrow.lanes; ++i) picks.push_back(part + i);
+        sum = ops_.binary(op, dtype, sum, b_.CreateShuffleVector(all, picks));
+      }
+      b_.CreateStore(sum, target);
+    }
+  }
+}
+
+void KernelCodegen::finish_shadows(ShadowSet& set) {
+  for (auto& [buffer, shadow] : set.shadows) {
+    const BufferSlot& place = slot(buffer);
+    const DType dtype = shadow.reduction.dtype;
+    llvm::Type* type = with_lanes(compute_type(module_.getContext(), dtype), set.lanes);
+    for (int64_t e = 0; e < shadow.elements; ++e) {
+      const auto at = static_cast<uint64_t>(e);
+      Value* all = b_.CreateLoad(type, b_.CreateConstGEP1_64(type, shadow.storage, at));
+      Value* combined = ops_.combine_lanes(shadow.reduction.op, dtype, all);
+      const Lanes flat = shadow.reduction.single_place ? shadow.place : Lanes{nullptr, e};
+      Value* old = ops_.from_memory(place.dtype, load_lanes(place, flat));
+      Value* result = ops_.binary(shadow.reduction.op, dtype, old, combined);
+      store_lanes(place, flat, ops_.to_memory(place.dtype, result));
+    }
+  }
+}
+
+bool KernelCodegen::store_to_shadow(const StoreStmt& n) {
+  if (!shadows_) return false;
+  const auto it = shadows_->shadows.find(n.buffer);
+  if (it == shadows_->shadows.end()) return false;
+  const Shadow& shadow = it->second;
+  const auto update = match_reduction(n);
+  SYMTILE_CHECK(update, "buffer '{}' is not only reduced into", n.buffer);
+  const auto [op, dtype] = std::pair(shadow.reduction.op, shadow.reduction.dtype);
+  llvm::Type* type = with_lanes(compute_type(module_.getContext(), dtype), lanes_);
+  Value* target = shadow.storage;
+  if (!shadow.reduction.single_place) {
+    target = b_.CreateGEP(type, target, first_lane(flatten(slot(n.buffer), n.indices)));
+  }
+  const auto masked = [&](Value* value, llvm::Constant* neutral) {
+    return mask_ ? b_.CreateSelect(mask_, value, broadcast(b_, neutral, lanes_)) : value;
+  };
+  const auto* product = update->value.as<BinaryExpr>();
+  Value* old = b_.CreateLoad(type, target);
+  Value* result;
+  if (op == BinaryOp::add && is_float(dtype) && product && product->op == BinaryOp::mul) {
+    Value* a = vector_of(emit(product->a));
+    Value* b = vector_of(emit(product->b));
+    result = ops_.multiply_add(a, b, old);
+    // Masked lanes keep what they had: 0 * infinity would not be neutral.
+    if (mask_) result = b_.CreateSelect(mask_, result, old);
+  } else {
+    Value* value = vector_of(emit(update->value));
+    result = ops_.binary(op, dtype, old, masked(value, ops_.identity(op, dtype)));
+  }
+  b_.CreateStore(result, target);
+  return true;
+}
+
+}  // namespace symtile::codegen
