@@ -74,7 +74,9 @@ class ImportContext {
     return build().call(op, std::move(args), std::move(attrs));
   }
   /// Scalar constant of the dtype of `like`.
-  ValueId scalar_like(ValueId like, double value) { return build().scalar(build().type(like).dtype, value); }
+  ValueId scalar_like(ValueId like, double value) {
+    return build().scalar(build().type(like).dtype, value);
+  }
   /// reshape to the given formulas; nothing when the dims are already those.
   ValueId reshape(ValueId x, Dims dims);
   ValueId cast(ValueId x, DType dtype);
@@ -93,6 +95,8 @@ class ImportContext {
     std::vector<Type> result_types;
   };
   virtual Subgraph import_subgraph(const char* attr, const std::vector<Type>& input_types) = 0;
+  /// Imports the graph attribute, which has no inputs, in place: its outputs become the node's.
+  virtual void inline_subgraph(const char* attr) = 0;
 
   template <typename... A>
   [[noreturn]] void fail(DiagId id, fmt::format_string<A...> format, A&&... args) {

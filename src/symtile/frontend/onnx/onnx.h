@@ -19,7 +19,8 @@ struct OnnxImportOptions {
 Module import_onnx(const std::filesystem::path& file, const OnnxImportOptions& options = {});
 /// The same from bytes; external data is looked up below `folder`.
 Module import_onnx_bytes(std::string_view bytes, const std::string& file_name,
-                         const std::filesystem::path& folder, const OnnxImportOptions& options = {});
+                         const std::filesystem::path& folder,
+                         const OnnxImportOptions& options = {});
 
 /// A serialised TensorProto (ONNX test data), for `symtile conform`.
 Constant parse_onnx_tensor(std::string_view bytes, const std::string& file_name);
