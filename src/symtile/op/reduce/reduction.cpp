@@ -1,7 +1,5 @@
 #include "symtile/op/reduce/reduction.h"
 
-#include <algorithm>
-
 namespace symtile {
 
 namespace {
@@ -14,13 +12,30 @@ std::vector<bool> reduced_axes(const Attributes& attrs, int rank) {
   return out;
 }
 
+/// `extent` where the formula `present` is 1, and 1 where it is 0.
+DimExpr extent_if(const DimExpr& extent, const DimExpr& present) {
+  return 1 + (extent - 1) * present;
+}
+
+Type type_of_kept(DeduceContext& c, DType dtype) {
+  const Dims& kept = c.attrs().get_dims("kept");
+  c.require_rank(0, static_cast<int>(kept.size()), static_cast<int>(kept.size()));
+  if (!c.rank_known(0)) return Type::tensor_of_rank(static_cast<int>(kept.size()), dtype);
+  Dims dims;
+  for (size_t k = 0; k < kept.size(); ++k) dims.push_back(extent_if(c.dims(0)[k], kept[k]));
+  return Type::tensor(std::move(dims), dtype);
+}
+
 }  // namespace
 
 std::vector<AttrSpec> reduction_attrs() {
-  return {{"axes", AttrSpec::Kind::integers}, {"keepdims", AttrSpec::Kind::integer}};
+  return {{"axes", AttrSpec::Kind::integers},
+          {"keepdims", AttrSpec::Kind::integer},
+          {"kept", AttrSpec::Kind::dims}};
 }
 
 Type reduced_type(DeduceContext& c, DType dtype) {
+  if (c.attrs().has("kept")) return type_of_kept(c, dtype);
   const bool keepdims = c.attrs().get_bool("keepdims", true);
   if (!c.rank_known(0)) {
     const bool scalar = !keepdims && !c.attrs().has("axes");
@@ -44,7 +59,11 @@ std::vector<Type> deduce_reduction(DeduceContext& c) {
 void evaluate_reduction(EvalContext& c, DType dtype, const ReduceGroup& f) {
   const RefTensor& x = c.in(0);
   const bool keepdims = c.attrs().get_bool("keepdims", true);
-  const std::vector<bool> reduced = reduced_axes(c.attrs(), x.rank());
+  std::vector<bool> reduced = reduced_axes(c.attrs(), x.rank());
+  if (c.attrs().has("kept")) {
+    const std::vector<int64_t> stays = c.dims_attr("kept");
+    for (size_t k = 0; k < reduced.size(); ++k) reduced[k] = stays.at(k) == 0;
+  }
   std::vector<int64_t> kept, dims;  // with extent 1 on the reduced axes; as the result has them
   for (size_t k = 0; k < x.dims.size(); ++k) {
     kept.push_back(reduced[k] ? 1 : x.dims[k]);
@@ -72,19 +91,28 @@ void evaluate_real_reduction(EvalContext& c,
 
 ReductionAxes::ReductionAxes(const LowerContext& c)
     : x_(c.in(0)),
+      kept_(c.attrs().has("kept") ? c.attrs().get_dims("kept") : Dims{}),
       reduced_(reduced_axes(c.attrs(), x_.rank())),
       keepdims_(c.attrs().get_bool("keepdims", true)) {}
 
 std::vector<Axis> ReductionAxes::loops(LowerContext& c) const {
   std::vector<Axis> out;
   for (size_t k = 0; k < reduced_.size(); ++k) {
-    if (reduced_[k]) out.push_back(c.axis(fmt::format("r{}", k), x_.dims()[k]));
+    const DimExpr& d = x_.dims()[k];
+    if (reduced_[k]) {
+      out.push_back(c.axis(fmt::format("r{}", k), kept_.empty() ? d : extent_if(d, 1 - kept_[k])));
+    }
   }
   return out;
 }
 
 Index ReductionAxes::argument_index(const Index& result, const Index& loops) const {
   Index out;
+  if (!kept_.empty()) {
+    // Either the result or the loop has extent 1 on an axis, so one of the two is 0.
+    for (size_t k = 0; k < kept_.size(); ++k) out.push_back(result[k] + loops[k]);
+    return out;
+  }
   size_t from_result = 0, from_loops = 0;
   for (bool reduced : reduced_) {
     out.push_back(reduced ? loops.at(from_loops++) : result.at(from_result));
@@ -104,7 +132,8 @@ Expr ReductionAxes::reduce_at(LowerContext& c, ReduceKind kind, const Index& res
 DimExpr ReductionAxes::count() const {
   DimExpr n = 1;
   for (size_t k = 0; k < reduced_.size(); ++k) {
-    if (reduced_[k]) n *= x_.dims()[k];
+    const DimExpr& d = x_.dims()[k];
+    if (reduced_[k]) n *= kept_.empty() ? d : extent_if(d, 1 - kept_[k]);
   }
   return n;
 }
@@ -141,6 +170,7 @@ std::vector<OpSample> reduction_samples(const std::vector<DType>& dtypes, double
     add(t, {n, 4}, {{"axes", Axes{0}}}, {{"n", 0}});
     add(t, {n, m}, {{"keepdims", int64_t{0}}}, {{"n", 5}, {"m", 3}});
     add(t, {2, n}, {{"axes", Axes{}}}, {{"n", 3}});
+    add(t, {n, 5}, {{"kept", Dims{m, 1 - m}}}, {{"n", 3}, {"m", 0}});
   }
   return out;
 }

@@ -1,5 +1,6 @@
 // Shared by the reductions. Attributes: `axes` (absent: all of them; empty: none, each element is
-// reduced alone) and `keepdims` (default 1).
+// reduced alone) and `keepdims` (default 1). Or `kept`, for axes known at run time only: a formula
+// for every axis that is 1 when the axis stays and 0 when it is reduced to extent 1.
 #pragma once
 
 #include "symtile/op/elementwise.h"
@@ -38,6 +39,7 @@ class ReductionAxes {
 
  private:
   TensorRef x_;
+  Dims kept_;  ///< empty without that attribute
   std::vector<bool> reduced_;
   bool keepdims_;
 };
