@@ -26,6 +26,11 @@ int64_t inverse_modulo(int64_t u, int64_t d) {
   return static_cast<int64_t>(floor_mod(t0, Wide{d}));
 }
 
+// Its name has a '/', which DimExpr::symbol rejects: no symbol of a user can be mistaken for it.
+DimExpr quotient_symbol(const std::string& name) {
+  return DimBuilder::atom(DimAtom{DimAtom::Kind::symbol, name, {}});
+}
+
 Wide ceil_div(Wide a, Wide b) { return -floor_div(-a, b); }
 
 }  // namespace
@@ -131,7 +136,7 @@ void Closure::add_divisible(const DimExpr& fact, int64_t d) {
     if (r.high) q.high = floor_div(*r.high - offset, Wide{modulus});
     if (q.is_empty()) contradictory_ = true;
     ranges_[quotient] = q;
-    replace_symbol(affine->symbol, modulus * DimExpr::symbol(quotient) + offset, true);
+    replace_symbol(affine->symbol, modulus * quotient_symbol(quotient) + offset, true);
     return;
   }
   if (const auto value = e.as_const()) {
@@ -183,7 +188,7 @@ Closure Closure::with_residue(const std::string& symbol, int64_t step, int64_t o
   if (r.high) q.high = floor_div(*r.high - offset, Wide{step});
   if (q.is_empty()) out.contradictory_ = true;
   out.ranges_[quotient] = q;
-  *value = step * DimExpr::symbol(quotient) + offset;
+  *value = step * quotient_symbol(quotient) + offset;
   out.replace_symbol(symbol, *value, true);
   for (auto& e : out.nonnegative_) e = out.reduce(e);
   for (auto& e : out.zero_) e = out.reduce(e);

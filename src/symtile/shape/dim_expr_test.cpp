@@ -105,16 +105,20 @@ TEST(DimExpr, DoesNotAssumeThatASymbolicDivisorIsNotZero) {
 }
 
 TEST(DimExpr, SimplifiesExtrema) {
-  for (const auto& [in, out] : std::initializer_list<Pair>{{"max(n, n + 1)", "n + 1"},
-                                                           {"min(n, n + 1)", "n"},
-                                                           {"max(n, n)", "n"},
-                                                           {"max(n, max(m, n - 3))", "max(n, m)"},
-                                                           {"max(3, max(n, 5))", "max(n, 5)"},
-                                                           {"max(n, m)", "max(m, n)"},
-                                                           {"max(n, min(n, m))", "n"},
-                                                           {"min(max(m, n), n)", "n"},
-                                                           {"min(a, b, c)", "min(c, min(b, a))"},
-                                                           {"min(-3, 2)", "-3"}}) {
+  for (const auto& [in, out] :
+       std::initializer_list<Pair>{{"max(n, n + 1)", "n + 1"},
+                                   {"min(n, n + 1)", "n"},
+                                   {"max(n, n)", "n"},
+                                   {"max(n, max(m, n - 3))", "max(n, m)"},
+                                   {"max(3, max(n, 5))", "max(n, 5)"},
+                                   {"max(n, m)", "max(m, n)"},
+                                   {"max(n, min(n, m))", "n"},
+                                   {"max(n + 3, min(n, m))", "n + 3"},
+                                   {"max(max(n, m) + 1, n)", "max(n, m) + 1"},
+                                   {"max(n + 1, m + 1)", "max(n, m) + 1"},
+                                   {"min(max(m, n), n)", "n"},
+                                   {"min(a, b, c)", "min(c, min(b, a))"},
+                                   {"min(-3, 2)", "-3"}}) {
     EXPECT_EQ(p(in), p(out)) << in << " gives " << p(in).str();
   }
 }
@@ -251,6 +255,7 @@ TEST(DimExpr, SanitizesNames) {
     EXPECT_EQ(p(s).as_symbol(), s);
   }
   EXPECT_THROW(DimExpr::symbol("a b"), InternalError);
+  EXPECT_THROW(DimExpr::symbol("a/b"), InternalError);
   EXPECT_THROW(DimExpr::symbol(""), InternalError);
 }
 

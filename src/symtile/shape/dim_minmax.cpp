@@ -22,13 +22,17 @@ void flatten(DimAtom::Kind kind, const DimExpr& e, int64_t shift, std::vector<Di
   out.push_back(e + shift);
 }
 
-// max(a, min(a, b)) = a, and the dual.
+// max(a, min(a, b)) = a and max(a + 1, min(a, b)) = a + 1, and the dual.
 bool absorbed(DimAtom::Kind other, const DimExpr& operand, const std::vector<DimExpr>& operands) {
-  if (as_opaque(operand, other) == nullptr) return false;
   std::vector<DimExpr> inner;
   flatten(other, operand, 0, inner);
+  if (inner.size() < 2) return false;
+  const bool outer_is_max = other == DimAtom::Kind::min;
   return std::any_of(operands.begin(), operands.end(), [&](const DimExpr& e) {
-    return std::any_of(inner.begin(), inner.end(), [&](const DimExpr& i) { return i == e; });
+    return std::any_of(inner.begin(), inner.end(), [&](const DimExpr& i) {
+      const auto difference = constant_difference(e, i);
+      return difference && (outer_is_max ? *difference >= 0 : *difference <= 0);
+    });
   });
 }
 
