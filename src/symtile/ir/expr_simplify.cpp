@@ -40,6 +40,7 @@ class Simplifier {
     if (!dim) return std::nullopt;
     try {
       Expr simpler = to_expr(facts_.simplify(*dim));
+      if (structurally_equal(simpler, e)) return e;
       const int size = size_of_tree(e, 1 << 20);
       if (size_of_tree(simpler, size + 1) <= size) return simpler;
     } catch (const DiagnosticError&) {

@@ -242,13 +242,18 @@ class ExprParser {
     return make_node(FloatImm{dtype, *value});
   }
 
-  /// '(' name '<' : the axes of a reduction. min and max of comparisons do not exist.
+  /// '(' name '<' : the axes of a reduction. min and max of comparisons do not exist, but
+  /// min(cast<f32>(x), y) does.
   bool axes_follow() {
     const size_t start = cursor_.position();
     cursor_.accept("(");
-    const std::string_view word = cursor_.peek_word();
-    cursor_.move_to(cursor_.position() + word.size());
-    const bool follows = !word.empty() && cursor_.peek("<") && !cursor_.peek("<=");
+    const std::string word(cursor_.peek_word());
+    bool follows =
+        !word.empty() && cursor_.accept_word(word) && !cursor_.peek("<=") && cursor_.accept("<");
+    if (follows && word == "cast") {
+      const std::string type(cursor_.peek_word());
+      follows = !parse_dtype(type) || !cursor_.accept_word(type) || !cursor_.peek(">");
+    }
     cursor_.move_to(start);
     return follows;
   }

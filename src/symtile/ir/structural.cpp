@@ -110,7 +110,14 @@ class GraphEquality {
     if (u.name != v.name || !(u.type == v.type) || u.placement.kind != v.placement.kind) {
       return false;
     }
-    return u.placement.offset == v.placement.offset && equal_id(u.placement.of, v.placement.of);
+    switch (u.placement.kind) {
+      case Placement::Kind::arena:
+        return u.placement.offset == v.placement.offset;
+      case Placement::Kind::alias:
+        return equal_id(u.placement.of, v.placement.of);
+      default:
+        return true;
+    }
   }
 
   bool equal_id(ValueId x, ValueId y) const {
