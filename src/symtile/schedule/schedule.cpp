@@ -18,7 +18,7 @@ struct ScheduleTemplate {
 /// In order of preference; the last one takes everything.
 constexpr ScheduleTemplate kTemplates[] = {
     {"contraction",
-     [](const TileFunction& f, const ComputeForm& form) { return match_contraction(form, f.facts).has_value(); },
+     [](const TileFunction& f, const ComputeForm& form) { return match_contraction(squeeze_unit_axes(form), f.facts).has_value(); },
      schedule_contraction},
     {"rows", [](const TileFunction&, const ComputeForm&) { return true; }, schedule_rows},
 };

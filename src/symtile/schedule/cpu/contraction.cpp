@@ -38,9 +38,8 @@ class Template {
       if (e.as<ReduceExpr>()) sum_ = e;
     });
     const auto& product = *sum_.as<ReduceExpr>()->body.as<BinaryExpr>();
-    const bool swapped = depends_on(product.a, c_.cols.back().name);
-    row_operand_ = swapped ? product.b : product.a;
-    col_operand_ = swapped ? product.a : product.b;
+    row_operand_ = c_.col_is_left ? product.b : product.a;
+    col_operand_ = c_.col_is_left ? product.a : product.b;
     acc_type_ = sum_.dtype();
     sizes_ = tile_sizes(target, acc_type_);
     shrink_rows();
@@ -280,7 +279,7 @@ class Template {
     Expr value = rewrite(stage_.value, [&](const Expr& e) {
       return e.as<ReduceExpr>() ? load(marker, acc_type_, {Expr(0)}) : e;
     });
-    Expr index = load("_", DType::i64, {flat_store_index(linear_, stage_)});
+    Expr index = load("_", DType::i64, {linear_.store_index.at(stage_.buffer)});
     for (Expr* e : {&value, &index}) {
       *e = merge_axes(merge_axes(*e, c_.rows, row, linear_.facts).value, c_.cols, col, linear_.facts).value;
       *e = substitute(*e, {{row, var(m0_) + var(m)}, {col, var(n0_) + var(n)}});
@@ -311,7 +310,7 @@ class Template {
 }  // namespace
 
 TileFunction schedule_contraction(const TileFunction& f, const ComputeForm& form, const CpuTarget& target) {
-  const auto c = match_contraction(form, f.facts);
+  const auto c = match_contraction(squeeze_unit_axes(form), f.facts);
   SYMTILE_CHECK(c.has_value(), "function '{}' is no contraction", f.name);
   return Template(f, form, *c, target).build();
 }

@@ -99,8 +99,9 @@ LinearForm linearize(const TileFunction& f, const ComputeForm& form) {
   for (const Buffer& b : f.inputs) out.inputs.push_back(flat(b));
   for (const Buffer& b : f.outputs) out.outputs.push_back(flat(b));
   for (const Buffer& b : form.temporaries) out.temporaries.push_back(flat(b));
+  std::map<std::string, Dims> dims;
   for (const auto* list : {&f.inputs, &f.outputs, &form.temporaries}) {
-    for (const Buffer& b : *list) out.original.emplace(b.name, b);
+    for (const Buffer& b : *list) dims.emplace(b.name, b.dims);
   }
   for (const ComputeStmt& stage : form.stages) {
     add_axis_facts(out.facts, stage.axes);
@@ -108,21 +109,20 @@ LinearForm linearize(const TileFunction& f, const ComputeForm& form) {
       if (const auto* r = e.as<ReduceExpr>()) add_axis_facts(out.facts, r->axes);
     });
   }
-  for (ComputeStmt stage : form.stages) {
+  for (const ComputeStmt& stage : form.stages) {
+    std::vector<Expr> indices;
+    for (const Axis& a : stage.axes) indices.push_back(a.extent.is_const(1) ? Expr(0) : var(a.name));
+    out.store_index[stage.buffer] = flat_index(indices, dims.at(stage.buffer), out.facts);
+  }
+  for (ComputeStmt& stage : squeeze_unit_axes(form).stages) {
     stage.value = rewrite(stage.value, [&](const Expr& e) {
       const auto* l = e.as<Load>();
       if (!l) return e;
-      return load(l->buffer, l->dtype, {flat_index(l->indices, out.original.at(l->buffer).dims, out.facts)});
+      return load(l->buffer, l->dtype, {flat_index(l->indices, dims.at(l->buffer), out.facts)});
     });
     out.stages.push_back(std::move(stage));
   }
   return out;
-}
-
-Expr flat_store_index(const LinearForm& form, const ComputeStmt& stage) {
-  std::vector<Expr> indices;
-  for (const Axis& a : stage.axes) indices.push_back(var(a.name));
-  return flat_index(indices, form.original.at(stage.buffer).dims, form.facts);
 }
 
 std::map<std::string, Expr> decode_axes(const std::vector<Axis>& group, const Expr& merged) {

@@ -23,17 +23,14 @@ std::optional<AffineForm> affine_form(const DimExpr& e, const std::set<std::stri
 Dims row_major_strides(const Dims& dims);
 
 /// Replaces every load by one of a single flat index, simplified with `facts`, and every buffer by
-/// its flat counterpart. Stages keep their axes; `flat_store_index` gives where a stage writes.
+/// its flat counterpart.
 struct LinearForm {
   std::vector<Buffer> inputs, outputs, temporaries;  ///< rank 1
-  std::vector<ComputeStmt> stages;                   ///< loads are flat; axes as before
-  std::map<std::string, Buffer> original;            ///< buffers with their dims, by name
+  std::vector<ComputeStmt> stages;                   ///< loads are flat; axes of extent 1 are gone
+  std::map<std::string, Expr> store_index;           ///< of the stage that writes a buffer, by name
   Facts facts;                                       ///< function facts and the axes' ranges
 };
 LinearForm linearize(const TileFunction& f, const ComputeForm& form);
-
-/// Flat index at which `stage` writes the element of its axes.
-Expr flat_store_index(const LinearForm& form, const ComputeStmt& stage);
 
 /// Adds 0 <= axis < extent to the facts.
 void add_axis_facts(Facts& facts, const std::vector<Axis>& axes);

@@ -196,7 +196,7 @@ Stmt StageEmitter::emit(const ComputeStmt& stage, const std::vector<Axis>& axes)
 Stmt StageEmitter::emit_range(const ComputeStmt& stage, const std::vector<Axis>& inner, Expr begin, Expr end) {
   const std::string x = names_.fresh("x");
   const Expr value = merge_axes(stage.value, inner, x, form_.facts).value;
-  Expr whole = flat_store_index(form_, stage);
+  Expr whole = form_.store_index.at(stage.buffer);
   // The store's own strides always merge: an element's address is linear in the row-major order.
   const MergedExpr merged = merge_axes(load("_", DType::i64, {whole}), inner, x, form_.facts);
   const Expr index = merged.value.as<Load>()->indices[0];
@@ -276,7 +276,7 @@ Stmt StageEmitter::reduce_scalar(const ReduceExpr& r, const std::string& acc) {
 
 Stmt StageEmitter::emit_point(const ComputeStmt& stage, const std::map<std::string, Expr>& at) {
   const Expr value = at.empty() ? stage.value : substitute(stage.value, at);
-  Expr index = flat_store_index(form_, stage);
+  Expr index = form_.store_index.at(stage.buffer);
   if (!at.empty()) index = substitute(index, at);
   std::vector<Expr> from, to;
   std::vector<Stmt> stmts;

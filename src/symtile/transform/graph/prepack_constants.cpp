@@ -13,53 +13,62 @@ namespace symtile {
 namespace {
 
 struct Operand {
-  int input;        ///< position among the kernel's inputs
-  bool transposed;  ///< stored as [n, k]
+  int input;          ///< position among the kernel's inputs
+  size_t k_at, n_at;  ///< the dimensions of B's rows and columns; all others have extent 1
+  bool transposed() const { return n_at < k_at; }
 };
 
-/// The constant-to-be: a bare load of a matrix at [k, n] or [n, k].
+/// The constant-to-be: a bare load of a matrix at [k, n] or [n, k], unit dimensions aside.
 std::optional<Operand> packable(const TileFunction& f) {
   const auto form = compute_form(f);
-  const auto c = form ? match_contraction(*form, f.facts) : std::nullopt;
+  const auto c = form ? match_contraction(squeeze_unit_axes(*form), f.facts) : std::nullopt;
   if (!c || c->packed || c->cols.size() != 1 || c->k.size() != 1) return std::nullopt;
   const auto* l = c->col_operand.as<Load>();
-  if (!l || l->indices.size() != 2) return std::nullopt;
-  const auto* first = l->indices[0].as<VarRef>();
-  const auto* second = l->indices[1].as<VarRef>();
-  if (!first || !second) return std::nullopt;
-  const std::string &k = c->k[0].name, &n = c->cols[0].name;
-  const bool straight = first->name == k && second->name == n, transposed = first->name == n && second->name == k;
-  if (!straight && !transposed) return std::nullopt;
+  if (!l) return std::nullopt;
+  std::optional<size_t> k_at, n_at;
+  for (size_t i = 0; i < l->indices.size(); ++i) {
+    const auto* v = l->indices[i].as<VarRef>();
+    if (v && v->name == c->k[0].name && !k_at) {
+      k_at = i;
+    } else if (v && v->name == c->cols[0].name && !n_at) {
+      n_at = i;
+    } else if (!l->indices[i].is_int(0)) {
+      return std::nullopt;
+    }
+  }
+  if (!k_at || !n_at) return std::nullopt;
   for (size_t i = 0; i < f.inputs.size(); ++i) {
     if (f.inputs[i].name != l->buffer) continue;
-    // Every read of the buffer must be this one.
-    for (const Load* other : loads_of(form->stages[0].value)) {
-      if (other->buffer == l->buffer && !structurally_equal(load("_", DType::f32, other->indices), load("_", DType::f32, l->indices))) {
-        return std::nullopt;
-      }
+    // The product must be the only reader.
+    int readers = 0;
+    for (const Load* other : loads_of(form->stages[0].value)) readers += other->buffer == l->buffer;
+    if (readers != 1 || f.inputs[i].dims.size() != l->indices.size()) return std::nullopt;
+    for (size_t d = 0; d < l->indices.size(); ++d) {
+      if (d != *k_at && d != *n_at && !f.inputs[i].dims[d].is_const(1)) return std::nullopt;
     }
-    return Operand{static_cast<int>(i), transposed};
+    return Operand{static_cast<int>(i), *k_at, *n_at};
   }
   return std::nullopt;
 }
 
 TileFunction packed_kernel(TileFunction f, const Operand& operand) {
   Buffer& b = f.inputs[static_cast<size_t>(operand.input)];
-  const DimExpr k = b.dims[operand.transposed ? 1 : 0], n = b.dims[operand.transposed ? 0 : 1];
+  const DimExpr k = b.dims[operand.k_at], n = b.dims[operand.n_at];
   b.dims = {ceildiv(n, kPanel), k, DimExpr(kPanel)};
   f.body = rewrite(f.body, nullptr, [&](const Expr& root) {
     return rewrite(root, [&](const Expr& e) {
       const auto* l = e.as<Load>();
       if (!l || l->buffer != b.name) return e;
-      const Expr row = l->indices[operand.transposed ? 1 : 0], column = l->indices[operand.transposed ? 0 : 1];
+      const Expr row = l->indices[operand.k_at], column = l->indices[operand.n_at];
       return load(l->buffer, l->dtype, {floordiv(column, Expr(kPanel)), row, floormod(column, Expr(kPanel))});
     });
   });
   return f;
 }
 
-Constant pack(const ConstantData& source, bool transposed) {
-  const int64_t k = source.dims[transposed ? 1 : 0], n = source.dims[transposed ? 0 : 1];
+Constant pack(const ConstantData& source, const Operand& operand) {
+  const int64_t k = source.dims[operand.k_at], n = source.dims[operand.n_at];
+  const bool transposed = operand.transposed();
   const int64_t panels = (n + kPanel - 1) / kPanel;
   auto out = make_zeros(source.dtype, {panels, k, kPanel});
   const auto size = static_cast<size_t>(size_of(source.dtype));
@@ -90,10 +99,10 @@ class Prepacker {
       if (operand) {
         ValueId& weight = call->args[static_cast<size_t>(operand->input)];
         const Constant data = constant_in(bindings, defs, weight);
-        if (data && data->dims.size() == 2) {
-          ValueId& replacement = packed[{weight.index, operand->transposed}];
+        if (data) {
+          ValueId& replacement = packed[{weight.index, operand->transposed()}];
           if (!replacement.valid()) {
-            Constant panels = pack(*data, operand->transposed);
+            Constant panels = pack(*data, *operand);
             Dims dims(panels->dims.begin(), panels->dims.end());
             replacement = f.add_value(f.value(weight).name + "_panels", Type::tensor(dims, panels->dtype));
             out.push_back({replacement, ConstantNode{panels}, b.location});

@@ -97,6 +97,29 @@ Stmt make_body(const ComputeForm& form) {
   return body;
 }
 
+ComputeForm squeeze_unit_axes(ComputeForm form) {
+  for (ComputeStmt& stage : form.stages) {
+    std::map<std::string, Expr> zero;
+    std::erase_if(stage.axes, [&](const Axis& a) { return a.extent.is_const(1) && zero.emplace(a.name, 0).second; });
+    stage.value = rewrite(stage.value, [](const Expr& e) -> Expr {
+      const auto* r = e.as<ReduceExpr>();
+      if (!r) return e;
+      std::map<std::string, Expr> units;
+      std::vector<Axis> kept;
+      for (const Axis& a : r->axes) {
+        if (a.extent.is_const(1) && units.size() + 1 < r->axes.size()) {
+          units.emplace(a.name, 0);
+        } else {
+          kept.push_back(a);
+        }
+      }
+      return units.empty() ? e : reduce(r->kind, std::move(kept), substitute(r->body, units));
+    });
+    if (!zero.empty()) stage.value = substitute(stage.value, zero);
+  }
+  return form;
+}
+
 std::vector<const Load*> loads_of(const Expr& e) {
   std::vector<const Load*> out;
   visit(e, [&](const Expr& x) {

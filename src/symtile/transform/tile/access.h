@@ -22,6 +22,11 @@ std::optional<ComputeForm> compute_form(const TileFunction& f);
 /// The reverse: allocations around the stages.
 Stmt make_body(const ComputeForm& form);
 
+/// The form without axes of extent 1 (output and reduction axes alike): only their index 0 exists.
+/// Stages then have fewer axes than their buffers have dimensions, so this is for analysis and for
+/// schedules, which address buffers flat; a reduction keeps at least one axis.
+ComputeForm squeeze_unit_axes(ComputeForm form);
+
 /// All loads of `e`, those inside reductions included.
 std::vector<const Load*> loads_of(const Expr& e);
 bool has_reduction(const Expr& e);

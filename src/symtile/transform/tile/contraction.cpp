@@ -65,6 +65,7 @@ std::optional<Contraction> match_contraction(const ComputeForm& form, const Fact
   const std::string& innermost = stage.axes.back().name;
   const bool a_has = depends_on(product->a, innermost), b_has = depends_on(product->b, innermost);
   if (a_has == b_has) return std::nullopt;
+  c.col_is_left = a_has;
   c.col_operand = a_has ? product->a : product->b;
   c.row_operand = a_has ? product->b : product->a;
   size_t i = stage.axes.size();
