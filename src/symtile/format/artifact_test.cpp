@@ -263,6 +263,12 @@ TEST(Validate, RegistersAreDefinedBeforeUse) {
   EXPECT_NE(violation([](Program& p) { first<ViewTensor>(p).source.value = 4; }), "valid");
 }
 
+TEST(Validate, ConstantsAndParametersAreReadOnly) {
+  EXPECT_NE(violation([](Program& p) { first<Copy>(p).target.value = 3; }).find("is read-only"),
+            std::string::npos);
+  EXPECT_NE(violation([](Program& p) { first<StoreDims>(p).target.value = 0; }), "valid");
+}
+
 TEST(Validate, Constants) {
   EXPECT_NE(violation([](Program& p) { p.constants[0].dims = {-2, -3}; }), "valid");
   EXPECT_NE(violation([](Program& p) { p.constants[0].dims = {1 << 30, 1 << 30, 1 << 30}; }),

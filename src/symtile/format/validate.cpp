@@ -32,13 +32,15 @@ class FunctionChecker {
         function_(program_.functions[index]),
         index_(index),
         is_entry_(index == program_.entry.value),
-        defined_(function_.registers, false) {}
+        defined_(function_.registers, false),
+        writable_(function_.registers, true) {}
 
   int check() {
     require(function_.params <= function_.registers, "has more parameters than registers");
     require(function_.dim_params <= function_.slot_names.size(),
             "has more dimension parameters than slots");
     std::fill_n(defined_.begin(), function_.params, true);
+    std::fill_n(writable_.begin(), function_.params, false);
     require(!function_.code.empty() && std::holds_alternative<Return>(function_.code.back()),
             "does not end with return");
     for (size_t i = 0; i < function_.code.size(); ++i) {
@@ -71,10 +73,20 @@ class FunctionChecker {
       require(std::find(uses_.begin(), uses_.end(), defs_[i]) == uses_.end(),
               "register {} is both read and written", defs_[i]);
       defined_[defs_[i]] = true;
+      writable_[defs_[i]] = is_writable(instruction);
     }
     if (const auto* release = std::get_if<Release>(&instruction)) {
       defined_[release->value.value] = false;
     }
+  }
+
+  /// Whether what the instruction defines is memory of the session: constants and parameters are
+  /// read-only, and so are views of them.
+  bool is_writable(const Instruction& instruction) const {
+    if (const auto* view = std::get_if<ViewTensor>(&instruction)) {
+      return writable_[view->source.value];
+    }
+    return !std::holds_alternative<ConstantTensor>(instruction);
   }
 
   // ---- indices, by type ------------------------------------------------------------------
@@ -155,6 +167,9 @@ class FunctionChecker {
     const auto outputs = is_entry_ ? static_cast<int64_t>(program_.outputs.size()) : 0;
     require(op.output >= -1 && op.output < outputs, "output {} does not exist", op.output);
   }
+  void written(Use r) const { require(writable_[r.value], "register {} is read-only", r.value); }
+  void rule(const Copy& op) { written(op.target); }
+  void rule(const StoreDims& op) { written(op.target); }
   void rule(const LaunchKernel& op) {
     const KernelInfo& kernel = program_.kernels[op.kernel.value];
     require(op.buffers.size() == kernel.buffers, "kernel '{}' takes {} buffers, not {}",
@@ -202,6 +217,7 @@ class FunctionChecker {
   const uint32_t index_;
   const bool is_entry_;
   std::vector<bool> defined_;
+  std::vector<bool> writable_;
   std::vector<uint32_t> uses_, defs_;
   bool has_arena_ = false;
   int depth_ = 0;

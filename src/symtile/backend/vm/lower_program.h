@@ -1,10 +1,10 @@
 // Graph functions in, the virtual machine's program out: the last step of the pipeline.
 //
-// Expects a module whose graph functions hold only views (OpCall with one result that is the
-// argument under other dimensions), TileCall, ExternCall, GraphCall, If, Loop, MatchCast,
-// ReadDims, DimsToTensor, CheckDims, ConstantNode, MakeTuple and GetItem; anything else is a
-// bad_module diagnostic. Placements say where results live; an unplanned module works too, with
-// every result on the heap. Checks over entry symbols, the facts of the entry function among them,
+// Expects a module whose graph functions hold only views (an OpCall placed as alias of its first
+// argument, or anywhere else to be copied there), TileCall, ExternCall, GraphCall, If, Loop,
+// MatchCast, ReadDims, DimsToTensor, CheckDims, ConstantNode, MakeTuple and GetItem; anything else
+// is a bad_module diagnostic. Placements say where results live; results without a plan are on the
+// heap. Checks over entry symbols, the facts of the entry function among them,
 // come before everything else.
 #pragma once
 
