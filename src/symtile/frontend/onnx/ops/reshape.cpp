@@ -15,31 +15,35 @@ DimExpr solve_minus_one(ImportContext& c, const Dims& in, const Dims& others) {
   return quotient(in, others, c.facts());
 }
 
-/// A target with entries that may turn out to be 0 or -1 at run time, as one formula an axis.
+/// A target with entries that may turn out to be 0 or -1 at run time: the graph resolves the shape
+/// as ONNX says and reads it into fresh symbols, which keeps the formulas of what follows simple.
 Dims resolve_at_run_time(ImportContext& c, const Dims& in, const Dims& target, bool allow_zero,
                          const std::vector<bool>& open) {
-  const Facts& facts = c.facts();
-  Dims base = target, negative(target.size(), 0);
-  DimExpr count = 1, inferred = 0;
-  for (size_t d = 0; d < target.size(); ++d) {
-    if (target[d].is_const(-1)) {
-      negative[d] = 1;
-    } else if (open[d]) {
-      c.build().check(max(-1 - target[d], 0), 0,
-                      fmt::format("entry {} of the target shape is at least -1", d));
-      negative[d] = is_positive(-target[d]);
-      if (!allow_zero && d < in.size())
-        base[d] += (1 - is_positive(target[d]) - negative[d]) * in[d];
-    }
-    // An entry of -1 counts as 1 in the product of the others.
-    base[d] += negative[d];
-    count *= base[d] + negative[d];
-    inferred += negative[d];
+  OpBuilder& build = c.build();
+  const auto number = [&](int64_t v) { return build.scalar(DType::i64, static_cast<double>(v)); };
+  const auto count = static_cast<int64_t>(target.size());
+  ValueId shape = c.cast(c.in(1), DType::i64);
+  if (!allow_zero) {
+    Dims copied = in;
+    copied.resize(target.size(), 0);
+    const ValueId is_zero = c.call("equal", {shape, number(0)});
+    shape = c.call("where", {is_zero, build.dims_tensor(std::move(copied)), shape});
   }
-  c.build().check(max(inferred, 1), 1, "the target shape has at most one -1");
-  const DimExpr rest = floordiv(product(in), max(count, 1));
-  for (size_t d = 0; d < base.size(); ++d) base[d] = facts.simplify(base[d] + negative[d] * rest);
-  return base;
+  const ValueId inferred = c.call("equal", {shape, number(-1)});
+  const ValueId others = c.call("reduce_prod", {c.call("where", {inferred, number(1), shape})},
+                                {{"axes", std::vector<int64_t>{0}}, {"keepdims", int64_t{1}}});
+  // Dividing by 0 gives 0; whether the counts agree is checked by the reshape itself.
+  const ValueId rest = c.call("div", {build.dims_tensor({product(in)}), others});
+  const Dims read =
+      build.read_dims(c.call("where", {inferred, rest, shape}), static_cast<int>(count), "r");
+  Dims out = target;
+  for (size_t d = 0; d < target.size(); ++d) {
+    if (!open[d] && !target[d].is_const(-1)) continue;
+    out[d] = read[d];
+    build.check(min(read[d], 0), 0, fmt::format("entry {} of the target shape is at least -1", d));
+    build.function().facts.bound(*read[d].as_symbol(), 0, kMaxDim);
+  }
+  return out;
 }
 
 }  // namespace
@@ -92,10 +96,7 @@ void import_reshape(ImportContext& c) {
     target[d] = in[d];
   }
   if (any_open) {
-    std::vector<bool> name = open;
-    if (minus_one >= 0) name[static_cast<size_t>(minus_one)] = true;
-    const Dims shape = resolve_at_run_time(c, in, target, allow_zero, open);
-    c.out(0, name_dims(c, c.reshape(x, shape), name, "r"));
+    c.out(0, c.reshape(x, resolve_at_run_time(c, in, target, allow_zero, open)));
     return;
   }
   if (minus_one >= 0) {
