@@ -24,7 +24,9 @@ void evaluate(EvalContext& c) {
   for (int64_t b = 0; b < out.size(); ++b) {
     std::vector<double> a;
     for (int64_t k = 0; k < n * n; ++k) a.push_back(x.as_double(b * n * n + k));
-    const auto at = [&](int64_t i, int64_t j) -> double& { return a[static_cast<size_t>(i * n + j)]; };
+    const auto at = [&](int64_t i, int64_t j) -> double& {
+      return a[static_cast<size_t>(i * n + j)];
+    };
     double det = 1;
     for (int64_t k = 0; k < n; ++k) {
       int64_t pivot = k;
@@ -57,7 +59,8 @@ void lower(LowerContext& c) {
   one.push_back(1);
   const TensorRef det = c.buffer("det", t, one), pivot = c.buffer("pivot", DType::i64, one);
   const auto variable = [&](const char* hint) { return var(c.fresh(hint)); };
-  const auto loop = [](const Expr& v, const Expr& begin, const Expr& end, LoopKind kind, Stmt body) {
+  const auto loop = [](const Expr& v, const Expr& begin, const Expr& end, LoopKind kind,
+                       Stmt body) {
     return for_loop(v.as<VarRef>()->name, begin, end, kind, std::move(body));
   };
   const auto serial = [&](const Expr& v, const Expr& begin, const Expr& end, Stmt body) {
@@ -79,28 +82,31 @@ void lower(LowerContext& c) {
   const auto magnitude = [](const Expr& e) { return unary(UnaryOp::abs, e); };
 
   const Expr i = variable("i"), j = variable("j"), k = variable("k"), r = variable("r");
-  Stmt copy = serial(i, Expr(0), n, serial(j, Expr(0), n, store(a.buffer.name, element(i, j),
-                                                               cast(t, x(element(i, j))))));
-  Stmt search = serial(
-      r, k + Expr(1), n,
-      make_stmt(IfStmt{magnitude(a(element(r, k))) > magnitude(a(element(pivot(state), k))),
-                       store(pivot.buffer.name, state, r), nullptr}));
+  Stmt copy =
+      serial(i, Expr(0), n,
+             serial(j, Expr(0), n, store(a.buffer.name, element(i, j), cast(t, x(element(i, j))))));
+  Stmt search =
+      serial(r, k + Expr(1), n,
+             make_stmt(IfStmt{magnitude(a(element(r, k))) > magnitude(a(element(pivot(state), k))),
+                              store(pivot.buffer.name, state, r), nullptr}));
   const Expr s = variable("s");
   Stmt swap = let("p", pivot(state), [&](const Expr& p) {
     Stmt rows = serial(s, Expr(0), n, let("held", a(element(k, s)), [&](const Expr& held) {
                          return block({store(a.buffer.name, element(k, s), a(element(p, s))),
                                        store(a.buffer.name, element(p, s), held)});
                        }));
-    return make_stmt(IfStmt{
-        not_equal(p, k), block({store(det.buffer.name, state, -det(state)), std::move(rows)}), nullptr});
+    return make_stmt(IfStmt{not_equal(p, k),
+                            block({store(det.buffer.name, state, -det(state)), std::move(rows)}),
+                            nullptr});
   });
   const Expr u = variable("u"), v = variable("v");
   Stmt eliminate = let("diagonal", a(element(k, k)), [&](const Expr& diagonal) {
-    Stmt rows = serial(u, k + Expr(1), n, let("factor", a(element(u, k)) / diagonal, [&](const Expr& f) {
-                         return serial(v, k, n,
-                                       store(a.buffer.name, element(u, v),
-                                             a(element(u, v)) - f * a(element(k, v))));
-                       }));
+    Stmt rows =
+        serial(u, k + Expr(1), n, let("factor", a(element(u, k)) / diagonal, [&](const Expr& f) {
+                 return serial(
+                     v, k, n,
+                     store(a.buffer.name, element(u, v), a(element(u, v)) - f * a(element(k, v))));
+               }));
     return block({store(det.buffer.name, state, det(state) * diagonal),
                   make_stmt(IfStmt{not_equal(diagonal, imm(t, 0)), std::move(rows), nullptr})});
   });

@@ -51,7 +51,8 @@ std::map<char, DimExpr> label_extents(const Equation& e, const std::vector<Dims>
       if (broadcasts(label)) {
         if (c != nullptr) at->second = broadcast_dims(*c, {at->second}, {d})[0];
       } else if (c != nullptr) {
-        at->second = c->require_equal(at->second, d, fmt::format("the extent of label '{}'", label));
+        at->second =
+            c->require_equal(at->second, d, fmt::format("the extent of label '{}'", label));
       }
     }
   }
@@ -72,7 +73,8 @@ std::vector<Type> deduce(DeduceContext& c) {
     const std::string& labels = e.operands[static_cast<size_t>(i)];
     for (const char label : labels) {
       if (std::isalnum(static_cast<unsigned char>(label)) == 0) {
-        c.fail(DiagId::bad_attribute, "label '{}' in equation '{}' is not a letter or digit", label, text);
+        c.fail(DiagId::bad_attribute, "label '{}' in equation '{}' is not a letter or digit", label,
+               text);
       }
       known.insert(label);
     }
@@ -86,7 +88,8 @@ std::vector<Type> deduce(DeduceContext& c) {
   for (size_t k = 0; k < e.result.size(); ++k) {
     const char label = e.result[k];
     if (known.count(label) == 0 || e.result.find(label) != k) {
-      c.fail(DiagId::bad_attribute, "label '{}' of the result in '{}' is unknown or repeated", label, text);
+      c.fail(DiagId::bad_attribute, "label '{}' of the result in '{}' is unknown or repeated",
+             label, text);
     }
     out.push_back(extents.at(label));
   }
@@ -171,8 +174,8 @@ void lower(LowerContext& c) {
         for (size_t k = 0; k < dims[a].size(); ++k) {
           const char label = e.operands[a][k];
           const Expr& v = value.at(label);
-          at.push_back(broadcasts(label) ? broadcast_index(c.facts(), dims[a][k], extents.at(label), v)
-                                         : v);
+          at.push_back(
+              broadcasts(label) ? broadcast_index(c.facts(), dims[a][k], extents.at(label), v) : v);
         }
         const Expr x = cast(acc, c.in(i)(at));
         factor = factor.defined() ? factor * x : x;
@@ -187,7 +190,9 @@ void lower(LowerContext& c) {
 }
 
 std::vector<OpSample> samples() {
-  const auto equation = [](const char* text) { return Attributes{{"equation", std::string(text)}}; };
+  const auto equation = [](const char* text) {
+    return Attributes{{"equation", std::string(text)}};
+  };
   return {
       make_sample({f32_tensor({3, 4}), f32_tensor({4, 5})}, equation("ab,bc->ac")),
       make_sample({f32_tensor({2, sym("i"), sym("j")}), f32_tensor({2, sym("j")})},

@@ -76,8 +76,7 @@ void lower(LowerContext& c) {
     const size_t batch = x.dims().size() - 2;
     const size_t skip = index.size() - 2 - batch;
     for (size_t k = 0; k < batch; ++k) {
-      position.push_back(
-          broadcast_index(c.facts(), x.dims()[k], out[skip + k], index[skip + k]));
+      position.push_back(broadcast_index(c.facts(), x.dims()[k], out[skip + k], index[skip + k]));
     }
     position.push_back(swap ? column : row);
     position.push_back(swap ? row : column);
@@ -100,8 +99,7 @@ std::vector<OpSample> samples() {
       make_sample({f32_tensor({sym("b"), sym("m"), sym("k")}), f32_tensor({sym("k"), sym("n")})},
                   {}, {{"b", 2}, {"m", 3}, {"k", 17}, {"n", 5}}),
       make_sample({f32_tensor({2, 1, sym("k"), 4}), f32_tensor({3, sym("n"), sym("k")})},
-                  {{"transpose_a", int64_t{1}}, {"transpose_b", int64_t{1}}},
-                  {{"k", 9}, {"n", 6}}),
+                  {{"transpose_a", int64_t{1}}, {"transpose_b", int64_t{1}}}, {{"k", 9}, {"n", 6}}),
       make_sample({f32_tensor({1, 0, 6}), f32_tensor({6, 4})}),
       make_sample({f32_tensor({3, 0}), f32_tensor({0, 4})}),
       make_sample({left_i32, right_i32}, {}, {}, -9, 9),
@@ -111,14 +109,10 @@ std::vector<OpSample> samples() {
 }  // namespace
 
 extern const OpRecord matmul_op;
-const OpRecord matmul_op = {"matmul",
-                            2,
-                            2,
-                            {{"transpose_a", AttrSpec::Kind::integer},
-                             {"transpose_b", AttrSpec::Kind::integer}},
-                            deduce,
-                            evaluate,
-                            lower,
-                            samples};
+const OpRecord matmul_op = {
+    "matmul", 2,
+    2,        {{"transpose_a", AttrSpec::Kind::integer}, {"transpose_b", AttrSpec::Kind::integer}},
+    deduce,   evaluate,
+    lower,    samples};
 
 }  // namespace symtile

@@ -100,7 +100,6 @@ std::vector<OpSample> samples() {
 }  // namespace
 
 extern const OpRecord matmul_integer_op;
-const OpRecord matmul_integer_op = {"matmul_integer", 2,     4,      {}, deduce,
-                                    evaluate,         lower, samples};
+const OpRecord matmul_integer_op = {"matmul_integer", 2, 4, {}, deduce, evaluate, lower, samples};
 
 }  // namespace symtile

@@ -67,14 +67,13 @@ void lower(LowerContext& c) {
       const auto a = static_cast<size_t>(k);
       const DimExpr in = x[a + 2];
       const DimExpr high = include_pad ? in + window.end[a] : in;
-      const DimExpr last = window.ceil_mode
-                               ? (window.extent(k, in) - 1) * window.strides[a] + window.reach(k) -
-                                     window.begin[a]
-                               : in + window.end[a];
+      const DimExpr last = window.ceil_mode ? (window.extent(k, in) - 1) * window.strides[a] +
+                                                  window.reach(k) - window.begin[a]
+                                            : in + window.end[a];
       const bool low_needed = !include_pad && !c.facts().proves_le(window.begin[a], 0);
       const bool high_needed = !c.facts().proves_le(last, high);
-      count = count * taps_within(window, k, index[a + 2], Expr(0), low_needed, to_expr(high),
-                                  high_needed);
+      count = count *
+              taps_within(window, k, index[a + 2], Expr(0), low_needed, to_expr(high), high_needed);
     }
     if (const auto taps = count.as_int()) {
       return cast(c.out_dtype(), sum / imm(acc, static_cast<double>(*taps)));
@@ -88,16 +87,18 @@ std::vector<OpSample> samples() {
   return {
       make_sample({f32_tensor({1, 2, 6, 7})}, {{"kernel", two}, {"strides", two}}),
       make_sample({f32_tensor({sym("b"), 3, sym("h"), sym("w")})},
-                  {{"kernel", three}, {"strides", two}, {"pads", Dims{1, 1, 1, 1}},
+                  {{"kernel", three},
+                   {"strides", two},
+                   {"pads", Dims{1, 1, 1, 1}},
                    {"ceil_mode", int64_t{1}}},
                   {{"b", 2}, {"h", 8}, {"w", 5}}),
-      make_sample({f32_tensor({1, 1, 9})},
-                  {{"kernel", std::vector<int64_t>{7}}, {"strides", std::vector<int64_t>{3}},
-                   {"pads", Dims{3, 3}}, {"ceil_mode", int64_t{1}},
-                   {"count_include_pad", int64_t{1}}}),
+      make_sample({f32_tensor({1, 1, 9})}, {{"kernel", std::vector<int64_t>{7}},
+                                            {"strides", std::vector<int64_t>{3}},
+                                            {"pads", Dims{3, 3}},
+                                            {"ceil_mode", int64_t{1}},
+                                            {"count_include_pad", int64_t{1}}}),
       make_sample({f32_tensor({1, 2, sym("h"), 6})},
-                  {{"kernel", three}, {"dilations", two}, {"pads", Dims{1, 2, 1, 2}}},
-                  {{"h", 6}}),
+                  {{"kernel", three}, {"dilations", two}, {"pads", Dims{1, 2, 1, 2}}}, {{"h", 6}}),
       make_sample({f32_tensor({0, 2, 4, 4})}, {{"kernel", two}}),
   };
 }
@@ -105,13 +106,8 @@ std::vector<OpSample> samples() {
 }  // namespace
 
 extern const OpRecord average_pool_op;
-const OpRecord average_pool_op = {"average_pool",
-                                  1,
-                                  1,
-                                  pool_attrs({{"count_include_pad", AttrSpec::Kind::integer}}),
-                                  deduce,
-                                  evaluate,
-                                  lower,
-                                  samples};
+const OpRecord average_pool_op = {
+    "average_pool", 1,        1,     pool_attrs({{"count_include_pad", AttrSpec::Kind::integer}}),
+    deduce,         evaluate, lower, samples};
 
 }  // namespace symtile

@@ -59,8 +59,9 @@ std::vector<OpSample> samples() {
                    {"dilations", std::vector<int64_t>{1, 2}},
                    {"group", int64_t{2}}},
                   {{"b", 2}, {"h", 9}, {"w", 11}}),
-      make_sample({f32_tensor({1, 8, sym("h"), sym("h")}), f32_tensor({8, 1, 3, 3}), f32_tensor({8})},
-                  {{"pads", ones}, {"group", int64_t{8}}}, {{"h", 5}}),
+      make_sample(
+          {f32_tensor({1, 8, sym("h"), sym("h")}), f32_tensor({8, 1, 3, 3}), f32_tensor({8})},
+          {{"pads", ones}, {"group", int64_t{8}}}, {{"h", 5}}),
       make_sample({f32_tensor({2, 5, sym("l")}), f32_tensor({3, 5, 1})}, {}, {{"l", 13}}),
       make_sample({f32_tensor({1, 2, 4, 5, 4}), f32_tensor({2, 2, 2, 2, 2})}),
       make_sample({f32_tensor({0, 2, 4, 4}), f32_tensor({2, 2, 3, 3})}),
@@ -70,13 +71,8 @@ std::vector<OpSample> samples() {
 }  // namespace
 
 extern const OpRecord conv_op;
-const OpRecord conv_op = {"conv",
-                          2,
-                          3,
-                          window_attrs({{"group", AttrSpec::Kind::integer}}),
-                          deduce,
-                          evaluate,
-                          lower,
-                          samples};
+const OpRecord conv_op = {
+    "conv", 2,        3,     window_attrs({{"group", AttrSpec::Kind::integer}}),
+    deduce, evaluate, lower, samples};
 
 }  // namespace symtile

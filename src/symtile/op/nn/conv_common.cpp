@@ -40,8 +40,7 @@ std::vector<int64_t> conv_extents(const EvalContext& c, const ConcreteWindow& wi
 }
 
 void for_each_conv_tap(const EvalContext& c, const std::vector<int64_t>& index,
-                       const ConcreteWindow& window,
-                       const std::function<void(const ConvTap&)>& f) {
+                       const ConcreteWindow& window, const std::function<void(const ConvTap&)>& f) {
   const std::vector<int64_t>&x = c.in(0).dims, &w = c.in(1).dims;
   const int64_t group = c.attrs().get_int("group", 1);
   const int64_t g = index[1] / (w[0] / group);

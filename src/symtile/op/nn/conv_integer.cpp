@@ -62,7 +62,8 @@ void lower(LowerContext& c) {
           Expr value = cast(DType::i32, c.in(0)(at));
           if (c.has(2)) {
             const TensorRef zero = c.in(2);
-            value = value - cast(DType::i32, zero(Index(static_cast<size_t>(zero.rank()), Expr(0))));
+            value =
+                value - cast(DType::i32, zero(Index(static_cast<size_t>(zero.rank()), Expr(0))));
           }
           return guarded(in_bounds, value, int_imm(DType::i32, 0));
         },
@@ -89,13 +90,8 @@ std::vector<OpSample> samples() {
 }  // namespace
 
 extern const OpRecord conv_integer_op;
-const OpRecord conv_integer_op = {"conv_integer",
-                                  2,
-                                  4,
-                                  window_attrs({{"group", AttrSpec::Kind::integer}}),
-                                  deduce,
-                                  evaluate,
-                                  lower,
-                                  samples};
+const OpRecord conv_integer_op = {
+    "conv_integer", 2,        4,     window_attrs({{"group", AttrSpec::Kind::integer}}),
+    deduce,         evaluate, lower, samples};
 
 }  // namespace symtile

@@ -19,7 +19,8 @@ std::vector<Type> deduce(DeduceContext& c) {
   c.require_rank(1, rank, rank);
   check_window(c, rank - 2);
   const auto n = static_cast<size_t>(rank - 2);
-  const std::vector<int64_t> more = c.attrs().get_ints("output_padding", std::vector<int64_t>(n, 0));
+  const std::vector<int64_t> more =
+      c.attrs().get_ints("output_padding", std::vector<int64_t>(n, 0));
   if (more.size() != n) {
     c.fail(DiagId::bad_attribute, "output_padding has {} entries, but there are {} spatial axes",
            more.size(), n);
@@ -53,7 +54,8 @@ std::vector<Type> deduce(DeduceContext& c) {
     }
     c.checks.push_back({min(out[k + 2], 0), 0,
                         fmt::format("operator 'conv_transpose': spatial axis {} would get a "
-                                    "negative extent", k)});
+                                    "negative extent",
+                                    k)});
   }
   return {Type::tensor(out, c.dtype(0))};
 }
@@ -140,7 +142,9 @@ std::vector<OpSample> samples() {
   return {
       make_sample({f32_tensor({1, 3, 4, 5}), f32_tensor({3, 2, 3, 3}), f32_tensor({2})}),
       make_sample({f32_tensor({sym("b"), 4, sym("h"), sym("w")}), f32_tensor({4, 3, 3, 2})},
-                  {{"strides", two}, {"pads", Dims{1, 0, 1, 1}}, {"group", int64_t{2}},
+                  {{"strides", two},
+                   {"pads", Dims{1, 0, 1, 1}},
+                   {"group", int64_t{2}},
                    {"output_padding", std::vector<int64_t>{1, 0}}},
                   {{"b", 2}, {"h", 5}, {"w", 3}}),
       make_sample({f32_tensor({1, 2, sym("l")}), f32_tensor({2, 2, 4})},
@@ -157,8 +161,8 @@ const OpRecord conv_transpose_op = {
     .name = "conv_transpose",
     .min_args = 2,
     .max_args = 3,
-    .attrs = window_attrs({{"group", AttrSpec::Kind::integer},
-                           {"output_padding", AttrSpec::Kind::integers}}),
+    .attrs = window_attrs(
+        {{"group", AttrSpec::Kind::integer}, {"output_padding", AttrSpec::Kind::integers}}),
     .deduce = deduce,
     .evaluate = evaluate,
     .lower = lower,

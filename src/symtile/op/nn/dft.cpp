@@ -1,8 +1,8 @@
-// dft: discrete Fourier transform along `axis` of x (..., 1 or 2), whose last axis is real or (real,
-// imaginary). `length` (one formula) is the transform's length: a shorter axis is padded with zeros,
-// a longer one cut. `inverse` conjugates and divides by the length. `onesided` keeps the bins
-// 0 .. length / 2; with inverse it takes those of a real signal and gives that signal (..., 1).
-// Spec: ONNX DFT-20, numpy fft/ifft/rfft/irfft.
+// dft: discrete Fourier transform along `axis` of x (..., 1 or 2), whose last axis is real or
+// (real, imaginary). `length` (one formula) is the transform's length: a shorter axis is padded
+// with zeros, a longer one cut. `inverse` conjugates and divides by the length. `onesided` keeps
+// the bins 0 .. length / 2; with inverse it takes those of a real signal and gives that signal
+// (..., 1). Spec: ONNX DFT-20, numpy fft/ifft/rfft/irfft.
 #include <cmath>
 #include <numbers>
 
@@ -98,8 +98,8 @@ void lower(LowerContext& c) {
         const Expr angle = cast(acc, i[0]) * scale;
         const Expr cosine = unary(UnaryOp::cos, angle), sine = unary(UnaryOp::sin, angle);
         const Expr same = equal(i[1], i[2]);
-        const Expr cross = spec.inverse ? select(i[1] < i[2], -sine, sine)
-                                        : select(i[1] < i[2], sine, -sine);
+        const Expr cross =
+            spec.inverse ? select(i[1] < i[2], -sine, sine) : select(i[1] < i[2], sine, -sine);
         const Expr value = select(same, cosine, cross);
         return spec.inverse ? value / cast(acc, n) : value;
       });
@@ -124,7 +124,9 @@ void lower(LowerContext& c) {
 
 std::vector<OpSample> samples() {
   const auto attrs = [](int64_t axis, DimExpr length, int64_t inverse, int64_t onesided) {
-    return Attributes{{"axis", axis}, {"length", Dims{std::move(length)}}, {"inverse", inverse},
+    return Attributes{{"axis", axis},
+                      {"length", Dims{std::move(length)}},
+                      {"inverse", inverse},
                       {"onesided", onesided}};
   };
   std::vector<OpSample> all = {

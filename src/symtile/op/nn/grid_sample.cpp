@@ -1,6 +1,6 @@
-// grid_sample(x, grid): x (n, c, spatial...) read at the positions grid (n, out spatial..., axes), the
-// last axis holding coordinates from the last spatial axis to the first, -1 and 1 being the ends of x.
-// Modes nearest, linear, cubic (2 spatial axes); padding zeros, border, reflection.
+// grid_sample(x, grid): x (n, c, spatial...) read at the positions grid (n, out spatial..., axes),
+// the last axis holding coordinates from the last spatial axis to the first, -1 and 1 being the
+// ends of x. Modes nearest, linear, cubic (2 spatial axes); padding zeros, border, reflection.
 // Spec: ONNX GridSample-20, torch.nn.functional.grid_sample.
 #include <algorithm>
 #include <cmath>
@@ -30,7 +30,8 @@ std::vector<Type> deduce(DeduceContext& c) {
     c.fail(DiagId::bad_attribute, "mode '{}' is not nearest, linear or cubic", spec.mode);
   }
   if (spec.padding != "zeros" && spec.padding != "border" && spec.padding != "reflection") {
-    c.fail(DiagId::bad_attribute, "padding_mode '{}' is not zeros, border or reflection", spec.padding);
+    c.fail(DiagId::bad_attribute, "padding_mode '{}' is not zeros, border or reflection",
+           spec.padding);
   }
   c.require_dtype(0, is_float, "a float type");
   c.require_dtype(1, is_float, "a float type");
@@ -224,13 +225,16 @@ void lower(LowerContext& c) {
 
 std::vector<OpSample> samples() {
   const auto attrs = [](const char* mode, const char* padding, int64_t align) {
-    return Attributes{{"mode", std::string(mode)}, {"padding_mode", std::string(padding)},
+    return Attributes{{"mode", std::string(mode)},
+                      {"padding_mode", std::string(padding)},
                       {"align_corners", align}};
   };
   std::vector<OpSample> all = {
-      make_sample({f32_tensor({1, 2, 5, 4}), f32_tensor({1, 3, 6, 2})}, attrs("linear", "zeros", 0)),
-      make_sample({f32_tensor({sym("b"), 2, sym("h"), sym("w")}), f32_tensor({sym("b"), sym("u"), 3, 2})},
-                  attrs("cubic", "reflection", 1), {{"b", 2}, {"h", 5}, {"w", 3}, {"u", 4}}),
+      make_sample({f32_tensor({1, 2, 5, 4}), f32_tensor({1, 3, 6, 2})},
+                  attrs("linear", "zeros", 0)),
+      make_sample(
+          {f32_tensor({sym("b"), 2, sym("h"), sym("w")}), f32_tensor({sym("b"), sym("u"), 3, 2})},
+          attrs("cubic", "reflection", 1), {{"b", 2}, {"h", 5}, {"w", 3}, {"u", 4}}),
       make_sample({f32_tensor({1, 1, sym("h"), 4}), f32_tensor({1, 2, 7, 2})},
                   attrs("cubic", "border", 0), {{"h", 3}}),
       make_sample({f32_tensor({1, 1, 3, 4, 2}), f32_tensor({1, 2, 2, 2, 3})},

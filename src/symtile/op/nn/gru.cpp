@@ -98,8 +98,11 @@ std::vector<OpSample> samples() {
     std::vector<std::string> names;
     for (int i = 0; i < copies; ++i) names.insert(names.end(), {"sigmoid", "tanh"});
     const std::vector<double> ones(names.size(), 1.0);
-    return Attributes{{"direction", std::string(direction)}, {"activations", names},
-                      {"alpha", ones}, {"beta", ones}, {"linear_before_reset", linear}};
+    return Attributes{{"direction", std::string(direction)},
+                      {"activations", names},
+                      {"alpha", ones},
+                      {"beta", ones},
+                      {"linear_before_reset", linear}};
   };
   const Type lengths = Type::tensor({sym("b")}, DType::i32);
   return {
@@ -108,8 +111,8 @@ std::vector<OpSample> samples() {
       make_sample({f32_tensor({2, sym("t"), sym("b"), 12}), f32_tensor({2, 4, 12}), lengths,
                    f32_tensor({2, sym("b"), 4}), f32_tensor({2, 4})},
                   attrs("bidirectional", 2, 1), {{"t", 3}, {"b", 2}}, 0, 1),
-      make_sample({f32_tensor({1, sym("t"), 1, 15}), f32_tensor({1, 5, 15})}, attrs("reverse", 1, 0),
-                  {{"t", 5}}, -1, 1),
+      make_sample({f32_tensor({1, sym("t"), 1, 15}), f32_tensor({1, 5, 15})},
+                  attrs("reverse", 1, 0), {{"t", 5}}, -1, 1),
   };
 }
 

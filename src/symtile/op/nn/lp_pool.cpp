@@ -55,8 +55,10 @@ std::vector<OpSample> samples() {
                   {{"kernel", three}, {"pads", Dims{1, 1, 1, 1}}, {"p", int64_t{3}}},
                   {{"b", 2}, {"h", 8}}),
       make_sample({f32_tensor({1, 2, sym("h")})},
-                  {{"kernel", std::vector<int64_t>{3}}, {"strides", std::vector<int64_t>{2}},
-                   {"ceil_mode", int64_t{1}}, {"p", int64_t{1}}},
+                  {{"kernel", std::vector<int64_t>{3}},
+                   {"strides", std::vector<int64_t>{2}},
+                   {"ceil_mode", int64_t{1}},
+                   {"p", int64_t{1}}},
                   {{"h", 6}}),
   };
 }
@@ -65,6 +67,7 @@ std::vector<OpSample> samples() {
 
 extern const OpRecord lp_pool_op;
 const OpRecord lp_pool_op = {
-    "lp_pool", 1, 1, pool_attrs({{"p", AttrSpec::Kind::integer}}), deduce, evaluate, lower, samples};
+    "lp_pool", 1,        1,     pool_attrs({{"p", AttrSpec::Kind::integer}}),
+    deduce,    evaluate, lower, samples};
 
 }  // namespace symtile

@@ -1,5 +1,5 @@
-// lstm: gates i, o, f, c in this order; c' = f * c + i * g(c gate), h' = o * h(c'). Argument 4 is the
-// initial cell state, argument 5 the peepholes (directions, 3 * hidden) of i, o, f; with
+// lstm: gates i, o, f, c in this order; c' = f * c + i * g(c gate), h' = o * h(c'). Argument 4 is
+// the initial cell state, argument 5 the peepholes (directions, 3 * hidden) of i, o, f; with
 // input_forget f is 1 - i. A third result is the last cell state. See recurrent.h for the rest.
 // Spec: ONNX LSTM, whose importer does the input projection.
 #include "symtile/op/nn/recurrent.h"
@@ -48,7 +48,8 @@ void evaluate(EvalContext& c) { evaluate_recurrent(c, 4, kInitialCell, step); }
 class LstmLowering : public RecurrentLowering {
  public:
   explicit LstmLowering(LowerContext& c)
-      : RecurrentLowering(c, 4, kInitialCell), coupled_(c.attrs().get_bool("input_forget", false)) {}
+      : RecurrentLowering(c, 4, kInitialCell),
+        coupled_(c.attrs().get_bool("input_forget", false)) {}
 
  protected:
   std::vector<Stmt> step(int64_t d, const Expr& b) override {
@@ -56,21 +57,21 @@ class LstmLowering : public RecurrentLowering {
       if (!c_.has(kPeepholes)) return sum;
       return sum + as_acc(c_.in(kPeepholes)({Expr(d), Expr(g) * h_extent_ + j})) * cell;
     };
-    return {
-        accumulate(gates_, h_, d, b, Expr(0), Expr(4) * h_extent_, Expr(0)),
-        loop("j", h_extent_,
-             [&](const Expr& j) {
-               const Expr cell = get(cell_, d, b, j);
-               const Expr i = spec_.apply(d, 0, peephole(0, j, cell, gate(d, b, 0, j)));
-               const Expr f = coupled_ ? one() - i
-                                       : spec_.apply(d, 0, peephole(2, j, cell, gate(d, b, 2, j)));
-               return set(cell_, d, b, j, f * cell + i * spec_.apply(d, 1, gate(d, b, 3, j)));
-             }),
-        loop("j", h_extent_, [&](const Expr& j) {
-          const Expr cell = get(cell_, d, b, j);
-          const Expr o = spec_.apply(d, 0, peephole(1, j, cell, gate(d, b, 1, j)));
-          return set(h_, d, b, j, o * spec_.activations[static_cast<size_t>(d) * 3 + 2](cell));
-        })};
+    return {accumulate(gates_, h_, d, b, Expr(0), Expr(4) * h_extent_, Expr(0)),
+            loop("j", h_extent_,
+                 [&](const Expr& j) {
+                   const Expr cell = get(cell_, d, b, j);
+                   const Expr i = spec_.apply(d, 0, peephole(0, j, cell, gate(d, b, 0, j)));
+                   const Expr f = coupled_
+                                      ? one() - i
+                                      : spec_.apply(d, 0, peephole(2, j, cell, gate(d, b, 2, j)));
+                   return set(cell_, d, b, j, f * cell + i * spec_.apply(d, 1, gate(d, b, 3, j)));
+                 }),
+            loop("j", h_extent_, [&](const Expr& j) {
+              const Expr cell = get(cell_, d, b, j);
+              const Expr o = spec_.apply(d, 0, peephole(1, j, cell, gate(d, b, 1, j)));
+              return set(h_, d, b, j, o * spec_.activations[static_cast<size_t>(d) * 3 + 2](cell));
+            })};
   }
 
  private:
@@ -84,20 +85,23 @@ std::vector<OpSample> samples() {
     std::vector<std::string> names;
     for (int i = 0; i < copies; ++i) names.insert(names.end(), {"sigmoid", "tanh", "tanh"});
     const std::vector<double> ones(names.size(), 1.0);
-    return Attributes{{"direction", std::string(direction)}, {"activations", names},
-                      {"alpha", ones}, {"beta", ones}};
+    return Attributes{{"direction", std::string(direction)},
+                      {"activations", names},
+                      {"alpha", ones},
+                      {"beta", ones}};
   };
   const Type lengths = Type::tensor({sym("b")}, DType::i32);
   Attributes special = attrs("reverse", 1);
   special.set("clip", 0.5);
   special.set("input_forget", int64_t{1});
   return {
-      make_sample({f32_tensor({1, 4, 2, 12}), f32_tensor({1, 3, 12})}, attrs("forward", 1), {}, -1, 1),
+      make_sample({f32_tensor({1, 4, 2, 12}), f32_tensor({1, 3, 12})}, attrs("forward", 1), {}, -1,
+                  1),
       make_sample({f32_tensor({2, sym("t"), sym("b"), 20}), f32_tensor({2, 5, 20}), lengths,
                    f32_tensor({2, sym("b"), 5}), f32_tensor({2, sym("b"), 5}), f32_tensor({2, 15})},
                   attrs("bidirectional", 2), {{"t", 3}, {"b", 2}}, 0, 1),
-      make_sample({f32_tensor({1, sym("t"), 1, 16}), f32_tensor({1, 4, 16})}, special, {{"t", 5}}, -1,
-                  1),
+      make_sample({f32_tensor({1, sym("t"), 1, 16}), f32_tensor({1, 4, 16})}, special, {{"t", 5}},
+                  -1, 1),
   };
 }
 

@@ -2,11 +2,10 @@
 // result: the flat position of the first largest element in the whole input, the spatial part
 // row-major, or column-major with storage_order 1.
 // Spec: ONNX MaxPool.
-#include "symtile/op/nn/pool.h"
-
 #include <cmath>
 #include <limits>
 
+#include "symtile/op/nn/pool.h"
 #include "symtile/op/nn/sample.h"
 
 namespace symtile {
@@ -111,8 +110,8 @@ Expr winner(LowerContext& c, const Index& index) {
     const Index spatial = position(t);
     for (size_t k = 0; k < n; ++k) {
       at.push_back(spatial[k]);
-      in_bounds = and_also(in_bounds, window.guard(static_cast<int>(k), spatial[k],
-                                                   x.dims()[k + 2], c.facts()));
+      in_bounds = and_also(
+          in_bounds, window.guard(static_cast<int>(k), spatial[k], x.dims()[k + 2], c.facts()));
     }
     return guarded(in_bounds, x(at), lowest(x.dtype()));
   });
@@ -122,7 +121,8 @@ Expr winner(LowerContext& c, const Index& index) {
   for (size_t k = 0; k < n; ++k) {
     if (c.facts().proves_le(window.begin[k], 0)) continue;
     const Expr first = window.start(static_cast<int>(k), index[k + 2]);
-    spatial[k] = select(spatial[k] < Expr(0), floormod(first, Expr(window.dilations[k])), spatial[k]);
+    spatial[k] =
+        select(spatial[k] < Expr(0), floormod(first, Expr(window.dilations[k])), spatial[k]);
   }
   const bool column_major = c.attrs().get_int("storage_order", 0) != 0;
   Expr flat = index[0] * to_expr(x.dims()[1]) + index[1];
@@ -156,7 +156,9 @@ std::vector<OpSample> samples() {
                   {{"kernel", three}, {"strides", two}, {"pads", ones}, {"ceil_mode", int64_t{1}}},
                   {{"b", 2}, {"h", 8}, {"w", 5}}),
       make_sample({f32_tensor({2, 2, sym("h"), 5})},
-                  {{"kernel", three}, {"pads", ones}, {"indices", int64_t{1}},
+                  {{"kernel", three},
+                   {"pads", ones},
+                   {"indices", int64_t{1}},
                    {"storage_order", int64_t{1}}},
                   {{"h", 4}}),
       make_sample({Type::tensor({1, 1, sym("h"), 6}, DType::u8)},
@@ -170,14 +172,14 @@ std::vector<OpSample> samples() {
 }  // namespace
 
 extern const OpRecord max_pool_op;
-const OpRecord max_pool_op = {"max_pool",
-                              1,
-                              1,
-                              pool_attrs({{"indices", AttrSpec::Kind::integer},
-                                          {"storage_order", AttrSpec::Kind::integer}}),
-                              deduce,
-                              evaluate,
-                              lower,
-                              samples};
+const OpRecord max_pool_op = {
+    "max_pool",
+    1,
+    1,
+    pool_attrs({{"indices", AttrSpec::Kind::integer}, {"storage_order", AttrSpec::Kind::integer}}),
+    deduce,
+    evaluate,
+    lower,
+    samples};
 
 }  // namespace symtile

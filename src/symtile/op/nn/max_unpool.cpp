@@ -13,7 +13,8 @@ std::vector<Type> deduce(DeduceContext& c) {
   const Dims& out = c.attrs().get_dims("output_shape");
   const int rank = static_cast<int>(out.size());
   if (shape.size() != out.size()) {
-    c.fail(DiagId::bad_attribute, "shape has {} entries, output_shape {}", shape.size(), out.size());
+    c.fail(DiagId::bad_attribute, "shape has {} entries, output_shape {}", shape.size(),
+           out.size());
   }
   c.require_rank(0, rank, rank);
   c.require_rank(1, rank, rank);
@@ -49,7 +50,8 @@ void evaluate(EvalContext& c) {
 }
 
 /// Loops over all of `dims`; the outermost is `kind`.
-Stmt nest(LowerContext& c, const Dims& dims, LoopKind kind, const std::function<Stmt(const Index&)>& body) {
+Stmt nest(LowerContext& c, const Dims& dims, LoopKind kind,
+          const std::function<Stmt(const Index&)>& body) {
   std::vector<std::string> names;
   Index index;
   for (size_t k = 0; k < dims.size(); ++k) {
@@ -58,7 +60,8 @@ Stmt nest(LowerContext& c, const Dims& dims, LoopKind kind, const std::function<
   }
   Stmt s = body(index);
   for (size_t k = dims.size(); k-- > 0;) {
-    s = for_loop(names[k], Expr(0), to_expr(dims[k]), k == 0 ? kind : LoopKind::serial, std::move(s));
+    s = for_loop(names[k], Expr(0), to_expr(dims[k]), k == 0 ? kind : LoopKind::serial,
+                 std::move(s));
   }
   return s;
 }
@@ -84,7 +87,8 @@ void lower(LowerContext& c) {
     }
     inside = inside && equal(rest, Expr(0)) && to_expr(product(shape)) > Expr(0);
     Stmt put = store(out.buffer.name, at, x(index));
-    return make_stmt(LetStmt{flat, indices(index), make_stmt(IfStmt{inside, std::move(put), nullptr})});
+    return make_stmt(
+        LetStmt{flat, indices(index), make_stmt(IfStmt{inside, std::move(put), nullptr})});
   }));
 }
 
@@ -96,9 +100,9 @@ std::vector<OpSample> samples() {
                                {{"shape", Dims{1, 1, 4, 4}}, {"output_shape", Dims{1, 1, 5, 5}}});
   fixed.constants[1] = picks;
   const DimExpr h = sym("h");
-  OpSample symbolic =
-      make_sample({f32_tensor({1, 1, h, 2}), Type::tensor({1, 1, h, 2}, DType::i64)},
-                  {{"shape", Dims{1, 1, 2 * h, 4}}, {"output_shape", Dims{1, 1, 2 * h, 4}}}, {{"h", 2}});
+  OpSample symbolic = make_sample(
+      {f32_tensor({1, 1, h, 2}), Type::tensor({1, 1, h, 2}, DType::i64)},
+      {{"shape", Dims{1, 1, 2 * h, 4}}, {"output_shape", Dims{1, 1, 2 * h, 4}}}, {{"h", 2}});
   symbolic.constants[1] = picks;
   return {fixed, symbolic};
 }

@@ -1,6 +1,6 @@
-#include "symtile/op/nn/pool.h"
-
 #include <algorithm>
+
+#include "symtile/op/nn/pool.h"
 
 namespace symtile {
 namespace {
@@ -45,9 +45,9 @@ std::vector<int64_t> pool_extents(const EvalContext& c, const ConcreteWindow& wi
   return dims;
 }
 
-void for_each_pool_tap(
-    const EvalContext& c, const std::vector<int64_t>& index, const ConcreteWindow& window,
-    const std::function<void(int64_t, const std::vector<int64_t>&)>& f) {
+void for_each_pool_tap(const EvalContext& c, const std::vector<int64_t>& index,
+                       const ConcreteWindow& window,
+                       const std::function<void(int64_t, const std::vector<int64_t>&)>& f) {
   const int64_t base = index[0] * c.in(0).dims[1] + index[1];
   for_each_index(window.kernel, [&](const std::vector<int64_t>& t) {
     int64_t flat = base;

@@ -8,14 +8,15 @@
 namespace symtile {
 namespace {
 
-constexpr const char* kActivations[] = {"affine",      "elu",      "hardsigmoid", "leakyrelu",
-                                        "relu",        "scaledtanh", "sigmoid",   "softplus",
-                                        "softsign",    "tanh",     "thresholdedrelu"};
+constexpr const char* kActivations[] = {"affine",   "elu",        "hardsigmoid",    "leakyrelu",
+                                        "relu",     "scaledtanh", "sigmoid",        "softplus",
+                                        "softsign", "tanh",       "thresholdedrelu"};
 
 }  // namespace
 
 bool is_activation(const std::string& name) {
-  return std::find(std::begin(kActivations), std::end(kActivations), name) != std::end(kActivations);
+  return std::find(std::begin(kActivations), std::end(kActivations), name) !=
+         std::end(kActivations);
 }
 
 double Activation::operator()(double x) const {
@@ -78,7 +79,8 @@ std::vector<Type> deduce_recurrent(DeduceContext& c, int gates, size_t activatio
   if (c.has(2)) c.require_dtype(2, is_int, "an integer type");
   const std::string direction = c.attrs().get_text("direction", "forward");
   if (direction != "forward" && direction != "reverse" && direction != "bidirectional") {
-    c.fail(DiagId::bad_attribute, "direction '{}' is not forward, reverse or bidirectional", direction);
+    c.fail(DiagId::bad_attribute, "direction '{}' is not forward, reverse or bidirectional",
+           direction);
   }
   const int64_t directions = direction == "bidirectional" ? 2 : 1;
   const auto& names = std::get<std::vector<std::string>>(c.attrs().map().at("activations"));
@@ -110,7 +112,8 @@ std::vector<Type> deduce_recurrent(DeduceContext& c, int gates, size_t activatio
     if (!c.rank_known(i)) continue;
     const Dims want_dims = {directions, x[2], hidden};
     for (size_t k = 0; k < 3; ++k) {
-      c.require_equal(c.dims(i)[k], want_dims[k], fmt::format("dimension {} of the initial state", k));
+      c.require_equal(c.dims(i)[k], want_dims[k],
+                      fmt::format("dimension {} of the initial state", k));
     }
   }
   const Type last = Type::tensor({directions, x[2], hidden}, c.dtype(0));
@@ -140,7 +143,8 @@ void evaluate_recurrent(EvalContext& c, int gates, int initial_cell,
   const auto initial = [&](int i, int64_t base) {
     std::vector<double> state(static_cast<size_t>(hidden), 0.0);
     if (i < 0 || !c.has(i)) return state;
-    for (int64_t j = 0; j < hidden; ++j) state[static_cast<size_t>(j)] = c.in(i).as_double(base + j);
+    for (int64_t j = 0; j < hidden; ++j)
+      state[static_cast<size_t>(j)] = c.in(i).as_double(base + j);
     return state;
   };
   std::vector<double> row(static_cast<size_t>(gates * hidden));
@@ -156,8 +160,8 @@ void evaluate_recurrent(EvalContext& c, int gates, int initial_cell,
       for (int64_t t = 0; t < length; ++t) {
         const int64_t at = spec.reversed(d) ? length - 1 - t : t;
         for (size_t n = 0; n < row.size(); ++n) {
-          row[n] = x.as_double(((d * time + at) * batch + b) * gates * hidden +
-                               static_cast<int64_t>(n));
+          row[n] =
+              x.as_double(((d * time + at) * batch + b) * gates * hidden + static_cast<int64_t>(n));
         }
         step(ReferenceStep{spec, c, d, hidden, row.data(), h, cell});
         for (int64_t j = 0; j < hidden; ++j) {

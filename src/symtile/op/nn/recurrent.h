@@ -1,11 +1,12 @@
 // Parts shared by the recurrent operators rnn, gru and lstm.
 //
-// Arguments: `projected` (directions, time, batch, gates * hidden) is x W^T plus the biases that add
-// to it, `r` (directions, hidden, gates * hidden) the recurrent weights, then optional sequence
+// Arguments: `projected` (directions, time, batch, gates * hidden) is x W^T plus the biases that
+// add to it, `r` (directions, hidden, gates * hidden) the recurrent weights, then optional sequence
 // lengths (batch) and initial hidden state (directions, batch, hidden). Results: every hidden state
 // (time, directions, batch, hidden), zero beyond a sequence's length, and the last one
 // (directions, batch, hidden). The input projection is left to matmul because it does not depend
-// on the state. Attributes: `direction`; `activations` with `alpha` and `beta`, per direction; `clip`.
+// on the state. Attributes: `direction`; `activations` with `alpha` and `beta`, per direction;
+// `clip`.
 #pragma once
 
 #include "symtile/op/op.h"
@@ -42,7 +43,7 @@ struct ReferenceStep {
   const RecurrentSpec& spec;
   const EvalContext& c;
   int64_t d, hidden;
-  const double* x;           ///< projected input, gates * hidden
+  const double* x;  ///< projected input, gates * hidden
   std::vector<double>&h, &cell;
   /// sum over k of state[k] * r[d, k, n]
   double recur(const std::vector<double>& state, int64_t n) const;

@@ -83,10 +83,12 @@ Stmt RecurrentLowering::sequence(int64_t d, const Expr& b) {
     return set(gates_, d, b, n, as_acc(projected_({Expr(d), at, b, n})));
   })};
   for (Stmt& s : step(d, b)) body.push_back(std::move(s));
-  body.push_back(loop("j", h_extent_, [&](const Expr& j) { return emit(at, j, get(h_, d, b, j)); }));
+  body.push_back(
+      loop("j", h_extent_, [&](const Expr& j) { return emit(at, j, get(h_, d, b, j)); }));
   Stmt one_step = block(std::move(body));
   if (c_.has(2)) {
-    const Stmt nothing = loop("j", h_extent_, [&](const Expr& j) { return emit(t, j, imm(acc_, 0)); });
+    const Stmt nothing =
+        loop("j", h_extent_, [&](const Expr& j) { return emit(t, j, imm(acc_, 0)); });
     one_step = make_stmt(IfStmt{t < length, std::move(one_step), nothing});
   }
   all.push_back(for_loop(t_name, Expr(0), time, LoopKind::serial, std::move(one_step)));
@@ -110,11 +112,10 @@ void RecurrentLowering::run() {
     return;
   }
   const std::string second = c_.fresh("b");
-  Stmt backward =
-      make_stmt(LetStmt{second, var(worker) - batch, sequence(1, var(second))});
-  c_.statement(for_loop(worker, Expr(0), batch * Expr(2), LoopKind::parallel,
-                        make_stmt(IfStmt{var(worker) < batch, sequence(0, var(worker)),
-                                         std::move(backward)})));
+  Stmt backward = make_stmt(LetStmt{second, var(worker) - batch, sequence(1, var(second))});
+  c_.statement(for_loop(
+      worker, Expr(0), batch * Expr(2), LoopKind::parallel,
+      make_stmt(IfStmt{var(worker) < batch, sequence(0, var(worker)), std::move(backward)})));
 }
 
 }  // namespace symtile

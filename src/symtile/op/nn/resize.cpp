@@ -1,7 +1,8 @@
 // resize(x, roi?, scales?): resamples every axis of x to the extents `sizes` by nearest, linear or
-// cubic interpolation, one axis at a time. Positions come from `scales` (an attribute, or a run-time
-// tensor) or else from the ratio of the extents; taps outside the input repeat its edge.
-// Spec: ONNX Resize-19 (and tf_half_pixel_for_nn of 11) and its reference implementation; importers resolve scales to `sizes`.
+// cubic interpolation, one axis at a time. Positions come from `scales` (an attribute, or a
+// run-time tensor) or else from the ratio of the extents; taps outside the input repeat its edge.
+// Spec: ONNX Resize-19 (and tf_half_pixel_for_nn of 11) and its reference implementation; importers
+// resolve scales to `sizes`.
 #include "symtile/op/nn/resize.h"
 
 #include <algorithm>
@@ -62,7 +63,8 @@ void require_one_of(DeduceContext& c, const char* name, const std::string& value
                     std::initializer_list<const char*> allowed) {
   const auto same = [&](const char* a) { return value == a; };
   if (std::none_of(allowed.begin(), allowed.end(), same)) {
-    c.fail(DiagId::bad_attribute, "{} '{}' is not one of: {}", name, value, fmt::join(allowed, ", "));
+    c.fail(DiagId::bad_attribute, "{} '{}' is not one of: {}", name, value,
+           fmt::join(allowed, ", "));
   }
 }
 
@@ -86,7 +88,8 @@ std::vector<Type> deduce(DeduceContext& c) {
     c.require_dtype(i, [](DType t) { return t == DType::f32; }, "f32");
     c.require_rank(i, 1, 1);
     if (c.rank_known(i)) {
-      c.require_equal(c.dims(i)[0], i == kResizeRoi ? 2 * rank : rank, "the length of roi or scales");
+      c.require_equal(c.dims(i)[0], i == kResizeRoi ? 2 * rank : rank,
+                      "the length of roi or scales");
     }
   }
   if (spec.is_crop() && !c.has(kResizeRoi)) {
@@ -96,7 +99,8 @@ std::vector<Type> deduce(DeduceContext& c) {
     c.fail(DiagId::unsupported, "antialias with scales that are only known at run time");
   }
   for (int axis = 0; c.rank_known(0) && axis < rank; ++axis) {
-    const DimExpr &in = c.dims(0)[static_cast<size_t>(axis)], &out = sizes[static_cast<size_t>(axis)];
+    const DimExpr &in = c.dims(0)[static_cast<size_t>(axis)],
+                  &out = sizes[static_cast<size_t>(axis)];
     if (in.is_unknown() || out.is_unknown() || c.facts().proves_le(1, in)) continue;
     // Nothing can be read from an empty axis. Extents in proportion are empty together.
     if (c.facts().proves_le(out, in * 64)) continue;
@@ -195,7 +199,8 @@ void evaluate(EvalContext& c) {
     // Intermediate results keep fractions, whatever the dtype of x.
     RefTensor next(spec.mode == "nearest" ? current.dtype : DType::f64, dims);
     if (in == 0 && next.size() > 0) {
-      fail(DiagId::bad_input, {}, "operator 'resize': axis {} is empty and cannot become {}", axis, out);
+      fail(DiagId::bad_input, {}, "operator 'resize': axis {} is empty and cannot become {}", axis,
+           out);
     }
     const int64_t stride = current.strides()[axis];
     int64_t at = 0;
@@ -254,16 +259,17 @@ std::vector<OpSample> samples() {
                                 {{"extrapolation_value", 10.0}});
   crop.input_types.push_back(f32_tensor({8}));
   const auto roi = make_zeros(DType::f32, {8});
-  for (const auto& [at, value] : {std::pair{2, 0.4}, {3, 0.6}, {4, 1.0}, {5, 1.0}, {6, 1.2}, {7, 1.7}}) {
+  for (const auto& [at, value] :
+       {std::pair{2, 0.4}, {3, 0.6}, {4, 1.0}, {5, 1.0}, {6, 1.2}, {7, 1.7}}) {
     roi->set(at, value);
   }
   crop.constants[1] = roi;
   const Dims nhw = {1, 2, h, w};
   const DimValues hw = {{"h", 5}, {"w", 7}};
   return {
-      resize_sample(nhw, {1, 2, 2 * h, 3 * w}, "nearest", "asymmetric", hw,
-                    {{"scales", std::vector<double>{1, 1, 2, 3}},
-                     {"nearest_mode", std::string("floor")}}),
+      resize_sample(
+          nhw, {1, 2, 2 * h, 3 * w}, "nearest", "asymmetric", hw,
+          {{"scales", std::vector<double>{1, 1, 2, 3}}, {"nearest_mode", std::string("floor")}}),
       resize_sample(nhw, {1, 2, 2 * h, 2 * w}, "linear", "half_pixel", hw),
       resize_sample(nhw, {1, 2, 8, sym("v")}, "cubic", "align_corners",
                     {{"h", 5}, {"w", 7}, {"v", 4}}),

@@ -1,6 +1,6 @@
 // Lowering of `resize`. Positions are exact fractions of integers whenever the scale is a constant
-// or a ratio of extents, so nearest and floor never suffer from rounding; only a run-time scale or a
-// crop computes them in f32. Weights that take more than a multiply are tabulated for each axis.
+// or a ratio of extents, so nearest and floor never suffer from rounding; only a run-time scale or
+// a crop computes them in f32. Weights that take more than a multiply are tabulated for each axis.
 #include "symtile/op/linalg/contract.h"
 #include "symtile/op/nn/resize.h"
 
@@ -55,7 +55,9 @@ class ResizeLowering {
   const DimExpr& in(size_t axis) const { return x_.dims()[axis]; }
   const DimExpr& out(size_t axis) const { return c_.out_dims()[axis]; }
   DType element() const {
-    return spec_.mode == "nearest" ? x_.dtype() : c_.out_dtype() == DType::f64 ? DType::f64 : DType::f32;
+    return spec_.mode == "nearest"        ? x_.dtype()
+           : c_.out_dtype() == DType::f64 ? DType::f64
+                                          : DType::f32;
   }
 
   /// The scale p / q of an axis, when it is not a run-time tensor.
@@ -121,14 +123,14 @@ class ResizeLowering {
     if (mode == "align_corners") {
       // Over ratios of extents the common factor `in` is left out.
       if (spec_.scales.empty()) {
-        return {i * to_expr(in(axis) - 1), to_expr(max(out(axis) - 1, 1)), {}};
+        return {i * to_expr(in(axis)-1), to_expr(max(out(axis) - 1, 1)), {}};
       }
-      return {i * to_expr((in(axis) - 1) * q), to_expr(max(in(axis) * p - q, 1)), {}};
+      return {i * to_expr((in(axis)-1) * q), to_expr(max(in(axis)*p - q, 1)), {}};
     }
     Expr num = (i * Expr(2) + Expr(1)) * to_expr(q);
     if (mode == "tf_half_pixel_for_nn") return {num, to_expr(2 * p), {}};
     num = num - to_expr(p);
-    if (mode == "half_pixel_symmetric") num = num + to_expr(in(axis) * p - out(axis) * q);
+    if (mode == "half_pixel_symmetric") num = num + to_expr(in(axis)*p - out(axis) * q);
     // A single output of pytorch_half_pixel reads position 0.
     if (mode == "pytorch_half_pixel") num = num * to_expr(min(max(out(axis) - 1, 0), 1));
     return {num, to_expr(2 * p), {}};
@@ -148,9 +150,7 @@ class ResizeLowering {
     return floordiv(up ? num + (den - Expr(1)) : num, den);
   }
 
-  Expr clamp(size_t axis, const Expr& i) const {
-    return max(min(i, to_expr(in(axis) - 1)), Expr(0));
-  }
+  Expr clamp(size_t axis, const Expr& i) const { return max(min(i, to_expr(in(axis)-1)), Expr(0)); }
 
   Sampler sampler(size_t axis) {
     Sampler s;
@@ -174,7 +174,7 @@ class ResizeLowering {
     if (spec_.is_crop()) {
       s.outside = [this, axis](const Expr& i) {
         const Expr x = real_position(axis, i);
-        return !(x >= real(0) && x <= to_real(to_expr(in(axis) - 1)));
+        return !(x >= real(0) && x <= to_real(to_expr(in(axis)-1)));
       };
     }
     return s;
@@ -236,23 +236,22 @@ class ResizeLowering {
     const TensorRef base = c_.temporary("base", DType::i64, {extent}, [&](const Index& i) {
       return rounded(position(axis, i[0]), 0, false);
     });
-    const TensorRef raw =
-        c_.temporary("weight", element(), {extent, s.taps}, [&](const Index& i) {
-          const Position x = position(axis, i[0]);
-          Expr fraction;
-          if (x.value.defined()) {
-            fraction = cast(element(), x.value - unary(UnaryOp::floor, x.value));
-          } else {
-            fraction = cast(element(), floormod(x.num, x.den)) / cast(element(), x.den);
-          }
-          const Expr tap = i[1] + to_expr(first);
-          Expr w = kernel((cast(element(), tap) - fraction) * squeeze);
-          if (spec_.exclude_outside && (!linear || spec_.antialias)) {
-            const Expr at = base({i[0]}) + tap;
-            w = select(at >= Expr(0) && at < to_expr(in(axis)), w, imm(element(), 0));
-          }
-          return w;
-        });
+    const TensorRef raw = c_.temporary("weight", element(), {extent, s.taps}, [&](const Index& i) {
+      const Position x = position(axis, i[0]);
+      Expr fraction;
+      if (x.value.defined()) {
+        fraction = cast(element(), x.value - unary(UnaryOp::floor, x.value));
+      } else {
+        fraction = cast(element(), floormod(x.num, x.den)) / cast(element(), x.den);
+      }
+      const Expr tap = i[1] + to_expr(first);
+      Expr w = kernel((cast(element(), tap) - fraction) * squeeze);
+      if (spec_.exclude_outside && (!linear || spec_.antialias)) {
+        const Expr at = base({i[0]}) + tap;
+        w = select(at >= Expr(0) && at < to_expr(in(axis)), w, imm(element(), 0));
+      }
+      return w;
+    });
     TensorRef weight = raw;
     if (spec_.exclude_outside || spec_.antialias) {
       const DimExpr taps = s.taps;
@@ -274,8 +273,7 @@ class ResizeLowering {
     if (spec_.mode == "linear") return max(imm(e, 0), imm(e, 1) - t);
     const double a = spec_.cubic_a;
     const Expr near = (imm(e, a + 2) * t - imm(e, a + 3)) * t * t + imm(e, 1);
-    const Expr far =
-        ((imm(e, a) * t - imm(e, 5 * a)) * t + imm(e, 8 * a)) * t - imm(e, 4 * a);
+    const Expr far = ((imm(e, a) * t - imm(e, 5 * a)) * t + imm(e, 8 * a)) * t - imm(e, 4 * a);
     return select(t <= imm(e, 1), near, select(t < imm(e, 2), far, imm(e, 0)));
   }
 

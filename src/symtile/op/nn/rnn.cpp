@@ -36,8 +36,10 @@ void lower(LowerContext& c) { RnnLowering(c).run(); }
 std::vector<OpSample> samples() {
   const auto attrs = [](const char* direction, std::vector<std::string> activations) {
     const std::vector<double> ones(activations.size(), 1.0);
-    return Attributes{{"direction", std::string(direction)}, {"activations", activations},
-                      {"alpha", ones}, {"beta", ones}};
+    return Attributes{{"direction", std::string(direction)},
+                      {"activations", activations},
+                      {"alpha", ones},
+                      {"beta", ones}};
   };
   const Type lengths = Type::tensor({sym("b")}, DType::i32);
   return {

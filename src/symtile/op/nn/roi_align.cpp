@@ -1,8 +1,8 @@
 // roi_align(x, rois, batch_indices): every region (x1, y1, x2, y2) of rois (r, 4), in the image its
-// batch index names, is divided into `output_height` x `output_width` bins; a bin is the average (or,
-// in mode max, the largest weighted corner) of bilinear samples at its inner grid points, of which
-// there are `sampling_ratio` squared, or for 0 as many as the bin has pixels.
-// Spec: ONNX RoiAlign-16; half_pixel shifts regions by half a pixel and lets them be thinner than one.
+// batch index names, is divided into `output_height` x `output_width` bins; a bin is the average
+// (or, in mode max, the largest weighted corner) of bilinear samples at its inner grid points, of
+// which there are `sampling_ratio` squared, or for 0 as many as the bin has pixels. Spec: ONNX
+// RoiAlign-16; half_pixel shifts regions by half a pixel and lets them be thinner than one.
 #include <algorithm>
 #include <cmath>
 
@@ -35,7 +35,8 @@ std::vector<Type> deduce(DeduceContext& c) {
     c.fail(DiagId::bad_attribute, "mode '{}' is not avg or max", mode);
   }
   if (spec.height < 1 || spec.width < 1 || spec.ratio < 0) {
-    c.fail(DiagId::bad_attribute, "output extents must be positive and sampling_ratio not negative");
+    c.fail(DiagId::bad_attribute,
+           "output extents must be positive and sampling_ratio not negative");
   }
   c.require_dtype(0, is_float, "a float type");
   c.require_same_dtype(0, 1);
@@ -49,7 +50,8 @@ std::vector<Type> deduce(DeduceContext& c) {
     c.require_equal(c.dims(1)[1], 4, "the last dimension of the regions");
     out[0] = c.dims(1)[0];
   }
-  if (c.rank_known(2)) out[0] = c.require_equal(out[0], c.dims(2)[0], "the number of batch indices");
+  if (c.rank_known(2))
+    out[0] = c.require_equal(out[0], c.dims(2)[0], "the number of batch indices");
   out[2] = spec.height;
   out[3] = spec.width;
   return {Type::tensor(std::move(out), c.dtype(0))};
@@ -80,8 +82,8 @@ void evaluate(EvalContext& c) {
   for_each_index(dims, [&](const std::vector<int64_t>& index) {
     const int64_t image = c.in(2).as_int(index[0]);
     if (image < 0 || image >= x.dims[0]) {
-      fail(DiagId::bad_input, {}, "operator 'roi_align': batch index {} is not within 0 and {}", image,
-           x.dims[0] - 1);
+      fail(DiagId::bad_input, {}, "operator 'roi_align': batch index {} is not within 0 and {}",
+           image, x.dims[0] - 1);
     }
     double start[2], bin[2];
     int64_t count[2];
@@ -183,8 +185,7 @@ class RoiLowering {
   void axis(int a, const Expr& r, const Expr& p, const Expr& i, int64_t bins) {
     const TensorRef rois = c_.in(1);
     const Expr offset = number(spec_.half_pixel ? 0.5 : 0), scale = number(spec_.scale);
-    const Expr begin =
-        let(bin_lets_, "begin", cast(acc_, rois({r, Expr(1 - a)})) * scale - offset);
+    const Expr begin = let(bin_lets_, "begin", cast(acc_, rois({r, Expr(1 - a)})) * scale - offset);
     Expr size = cast(acc_, rois({r, Expr(3 - a)})) * scale - offset - begin;
     if (!spec_.half_pixel) size = max(size, number(1));
     const Expr bin = let(bin_lets_, "bin", size / number(static_cast<double>(bins)));
@@ -196,9 +197,9 @@ class RoiLowering {
     count_[a] = let(bin_lets_, "count", count);
     const DimExpr& extent = x_.dims()[static_cast<size_t>(a) + 2];
     const Expr last = to_expr(extent) - Expr(1);
-    const Expr at = let(sample_lets_, "at",
-                        begin + cast(acc_, p) * bin +
-                            (cast(acc_, i) + number(0.5)) * bin / cast(acc_, count_[a]));
+    const Expr at = let(
+        sample_lets_, "at",
+        begin + cast(acc_, p) * bin + (cast(acc_, i) + number(0.5)) * bin / cast(acc_, count_[a]));
     inside_[a] = at >= number(-1) && at <= cast(acc_, to_expr(extent));
     const Expr clamped = select(inside_[a], max(at, number(0)), number(0));
     low_[a] = let(sample_lets_, "low", min(cast(DType::i64, clamped), last));
@@ -235,8 +236,9 @@ class RoiLowering {
 void lower(LowerContext& c) { RoiLowering(c).run(); }
 
 OpSample roi_sample(Dims x, Attributes attrs, DimValues symbols = {}) {
-  OpSample s = make_sample({f32_tensor(std::move(x)), f32_tensor({3, 4}), Type::tensor({3}, DType::i64)},
-                           std::move(attrs), std::move(symbols));
+  OpSample s =
+      make_sample({f32_tensor(std::move(x)), f32_tensor({3, 4}), Type::tensor({3}, DType::i64)},
+                  std::move(attrs), std::move(symbols));
   const auto rois = make_zeros(DType::f32, {3, 4});
   const double corners[] = {0, 0, 9, 9, 0.5, 5, 4, 9, -1, 2.25, 5, 12};
   for (int64_t k = 0; k < 12; ++k) rois->set(k, corners[k]);
@@ -249,16 +251,19 @@ OpSample roi_sample(Dims x, Attributes attrs, DimValues symbols = {}) {
 
 std::vector<OpSample> samples() {
   return {
-      roi_sample({2, 3, 10, 10},
-                 {{"output_height", int64_t{5}}, {"output_width", int64_t{4}},
-                  {"sampling_ratio", int64_t{2}}}),
+      roi_sample({2, 3, 10, 10}, {{"output_height", int64_t{5}},
+                                  {"output_width", int64_t{4}},
+                                  {"sampling_ratio", int64_t{2}}}),
       roi_sample({2, 1, sym("h"), 8},
-                 {{"output_height", int64_t{2}}, {"output_width", int64_t{3}},
-                  {"half_pixel", int64_t{0}}, {"mode", std::string("max")}},
+                 {{"output_height", int64_t{2}},
+                  {"output_width", int64_t{3}},
+                  {"half_pixel", int64_t{0}},
+                  {"mode", std::string("max")}},
                  {{"h", 7}}),
-      roi_sample({2, 2, 6, sym("w")},
-                 {{"output_height", int64_t{2}}, {"output_width", int64_t{2}}, {"spatial_scale", 0.5}},
-                 {{"w", 5}}),
+      roi_sample(
+          {2, 2, 6, sym("w")},
+          {{"output_height", int64_t{2}}, {"output_width", int64_t{2}}, {"spatial_scale", 0.5}},
+          {{"w", 5}}),
   };
 }
 

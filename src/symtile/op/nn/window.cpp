@@ -34,10 +34,9 @@ Expr Window::guard(int axis, const Expr& at, const DimExpr& in, const Facts& fac
   Expr condition;
   if (!facts.proves_le(begin[k], 0)) condition = at >= Expr(0);
   // Without ceil_mode the last tap of the last window is at most in + end - 1.
-  const bool inside = ceil_mode ? facts.proves_le((extent(axis, in) - 1) * strides[k] +
-                                                      reach(axis) - begin[k],
-                                                  in)
-                                : facts.proves_le(end[k], 0);
+  const bool inside =
+      ceil_mode ? facts.proves_le((extent(axis, in) - 1) * strides[k] + reach(axis) - begin[k], in)
+                : facts.proves_le(end[k], 0);
   if (!inside) condition = and_also(condition, at < to_expr(in));
   return condition;
 }
@@ -95,8 +94,8 @@ Dims window_extents(DeduceContext& c, const Window& w, const Dims& in) {
         c.fail(DiagId::shape_mismatch,
                "spatial axis {} has extent {}, too small for a window that reaches over {} "
                "(padding {} and {})",
-               axis, extent_in.str(), w.reach(axis).str(),
-               w.begin[static_cast<size_t>(axis)].str(), w.end[static_cast<size_t>(axis)].str());
+               axis, extent_in.str(), w.reach(axis).str(), w.begin[static_cast<size_t>(axis)].str(),
+               w.end[static_cast<size_t>(axis)].str());
       }
       c.checks.push_back({min(extent, 0), 0,
                           fmt::format("operator '{}': spatial axis {} is too small for its window",

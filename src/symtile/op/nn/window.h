@@ -8,8 +8,8 @@ namespace symtile {
 
 struct Window {
   std::vector<int64_t> strides, dilations;
-  Dims kernel;            ///< extent of the window on each spatial axis
-  Dims begin, end;        ///< padding before and after
+  Dims kernel;      ///< extent of the window on each spatial axis
+  Dims begin, end;  ///< padding before and after
   bool ceil_mode = false;
 
   int spatial() const { return static_cast<int>(kernel.size()); }

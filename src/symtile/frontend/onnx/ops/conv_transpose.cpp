@@ -6,8 +6,10 @@ namespace symtile::onnx_import {
 void import_conv_transpose(ImportContext& c) {
   const Dims x = c.dims(0), w = c.dims(1);
   if (x.size() < 3 || w.size() != x.size()) {
-    c.fail(DiagId::type_mismatch, "input of rank {} and weight of rank {}: both must have one rank "
-           "of at least 3", x.size(), w.size());
+    c.fail(DiagId::type_mismatch,
+           "input of rank {} and weight of rank {}: both must have one rank "
+           "of at least 3",
+           x.size(), w.size());
   }
   const size_t n = x.size() - 2;
   const auto list = [&](const char* name, size_t count, int64_t fallback) {
@@ -32,8 +34,8 @@ void import_conv_transpose(ImportContext& c) {
   } else if (same) {
     for (size_t k = 0; k < n; ++k) wanted.push_back(x[k + 2] * strides[k]);
   } else if (auto_pad != "NOTSET" && auto_pad != "VALID") {
-    c.fail(DiagId::bad_attribute, "auto_pad '{}' is not one of NOTSET, SAME_UPPER, SAME_LOWER, VALID",
-           auto_pad);
+    c.fail(DiagId::bad_attribute,
+           "auto_pad '{}' is not one of NOTSET, SAME_UPPER, SAME_LOWER, VALID", auto_pad);
   }
   Dims pads(2 * n, DimExpr(0));
   if (!wanted.empty()) {
@@ -52,8 +54,8 @@ void import_conv_transpose(ImportContext& c) {
     const std::vector<int64_t> given = list("pads", 2 * n, 0);
     pads = Dims(given.begin(), given.end());
   }
-  Attributes attrs = {{"strides", strides}, {"dilations", dilations}, {"pads", pads},
-                      {"output_padding", more}};
+  Attributes attrs = {
+      {"strides", strides}, {"dilations", dilations}, {"pads", pads}, {"output_padding", more}};
   const int64_t group = c.attr_int("group", 1);
   if (group != 1) attrs.set("group", group);
   c.out(0, c.call("conv_transpose", {c.in(0), c.in(1), c.in_or_none(2)}, attrs));

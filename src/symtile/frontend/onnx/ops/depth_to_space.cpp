@@ -7,7 +7,8 @@ namespace {
 int64_t block_size(ImportContext& c) {
   const int64_t b = c.attr_int("blocksize", 0);
   if (b < 1) c.fail(DiagId::bad_attribute, "blocksize must be at least 1");
-  if (c.rank(0) != 4) c.fail(DiagId::type_mismatch, "the input has rank {}, must have rank 4", c.rank(0));
+  if (c.rank(0) != 4)
+    c.fail(DiagId::type_mismatch, "the input has rank {}, must have rank 4", c.rank(0));
   return b;
 }
 

@@ -1,4 +1,5 @@
-// DFT (the axis is an attribute in opset 17, an input from 20) and STFT: framing, window, transform.
+// DFT (the axis is an attribute in opset 17, an input from 20) and STFT: framing, window,
+// transform.
 #include "symtile/frontend/onnx/ops/fourier.h"
 
 namespace symtile::onnx_import {
@@ -43,7 +44,8 @@ void import_stft(ImportContext& c) {
   } else if (c.has(2)) {
     length = c.dims(2).at(0);
   }
-  if (length.is_unknown()) c.fail(DiagId::bad_attribute, "neither frame_length nor window is given");
+  if (length.is_unknown())
+    c.fail(DiagId::bad_attribute, "neither frame_length nor window is given");
   ValueId y = c.call("frame", {x}, {{"length", Dims{length}}, {"step", Dims{step}}});
   if (c.has(2)) y = c.call("mul", {y, c.unsqueeze(c.in(2), {1})});
   const bool real = (*c.build().type(x).dims)[2].is_const(1);

@@ -23,8 +23,8 @@ std::string expand(ImportContext& c, const std::string& term, int rank) {
   const int named = static_cast<int>(term.size()) - (dots == std::string::npos ? 0 : 3);
   const int hidden = dots == std::string::npos ? 0 : rank - named;
   if (rank - named != hidden || hidden < 0 || hidden > 10) {
-    c.fail(DiagId::bad_attribute, "term '{}' of the equation does not fit a tensor of rank {}", term,
-           rank);
+    c.fail(DiagId::bad_attribute, "term '{}' of the equation does not fit a tensor of rank {}",
+           term, rank);
   }
   for (size_t k = 0; k < term.size(); ++k) {
     if (k == dots) {
@@ -173,9 +173,8 @@ class EinsumImport {
     }
     // (batch..., rows, summed) x (batch..., summed, columns); the right operand may stay
     // (batch..., columns, summed) when it already is.
-    std::sort(batch.begin(), batch.end(), [&](char l, char r) {
-      return order_key(l, result) < order_key(r, result);
-    });
+    std::sort(batch.begin(), batch.end(),
+              [&](char l, char r) { return order_key(l, result) < order_key(r, result); });
     const bool swap = !b.labels.empty() && contains(summed, b.labels.back()) && !columns.empty();
     const ValueId left = matrix(a, batch, rows, summed);
     const ValueId right =

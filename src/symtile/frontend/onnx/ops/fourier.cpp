@@ -59,7 +59,8 @@ ValueId fourier(ImportContext& c, ValueId x, int axis, const DimExpr& length, bo
           back[static_cast<size_t>(there[k])] = static_cast<int64_t>(k);
         }
         Dims rows;
-        for (int k = 0; k < rank - 2; ++k) rows.push_back(dims[static_cast<size_t>(there[static_cast<size_t>(k)])]);
+        for (int k = 0; k < rank - 2; ++k)
+          rows.push_back(dims[static_cast<size_t>(there[static_cast<size_t>(k)])]);
         const Dims outer = rows;
         const ValueId flat = c.reshape(c.transpose(x, there), {product(outer), used * *parts});
         const ValueId matrix = c.build().constant(

@@ -5,8 +5,8 @@
 
 namespace symtile::onnx_import {
 
-/// Transform of `x` (..., 1 or 2) along `axis`: a matmul with a constant matrix when the extents are
-/// constant and it stays small, else the core operator dft.
+/// Transform of `x` (..., 1 or 2) along `axis`: a matmul with a constant matrix when the extents
+/// are constant and it stays small, else the core operator dft.
 ValueId fourier(ImportContext& c, ValueId x, int axis, const DimExpr& length, bool inverse,
                 bool onesided);
 

@@ -1,5 +1,5 @@
-// RNN, GRU and LSTM: the projection of the whole input sequence becomes one matmul, the recurrence a
-// core operator. layout 1 (batch first) is transposed away.
+// RNN, GRU and LSTM: the projection of the whole input sequence becomes one matmul, the recurrence
+// a core operator. layout 1 (batch first) is transposed away.
 #include <algorithm>
 #include <cctype>
 
@@ -92,7 +92,8 @@ class RecurrentImport {
       // (time, directions, batch, hidden) to (batch, time, directions, hidden).
       if (c_.wants(0)) y[0] = c_.transpose(y[0], {2, 0, 1, 3});
       for (int k = 1; k < results; ++k) {
-        if (c_.wants(k)) y[static_cast<size_t>(k)] = c_.transpose(y[static_cast<size_t>(k)], {1, 0, 2});
+        if (c_.wants(k))
+          y[static_cast<size_t>(k)] = c_.transpose(y[static_cast<size_t>(k)], {1, 0, 2});
       }
     }
     for (int k = 0; k < results; ++k) {

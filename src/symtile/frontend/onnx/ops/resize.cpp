@@ -187,7 +187,8 @@ class ResizeImport {
     if (!data) c_.fail(DiagId::unsupported, "a run-time roi of only some axes");
     const auto n = static_cast<int64_t>(axes_.size()), rank = static_cast<int64_t>(x_.size());
     if (data->element_count() != 2 * n) {
-      c_.fail(DiagId::bad_attribute, "roi has {} elements, must have {}", data->element_count(), 2 * n);
+      c_.fail(DiagId::bad_attribute, "roi has {} elements, must have {}", data->element_count(),
+              2 * n);
     }
     const auto full = make_zeros(DType::f32, {2 * rank});
     for (int64_t k = 0; k < rank; ++k) full->set(rank + k, 1);

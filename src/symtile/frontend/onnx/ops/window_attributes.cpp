@@ -34,7 +34,8 @@ Attributes window_attributes(ImportContext& c, const Dims& kernel) {
     const Dims& x = c.dims(0);
     for (size_t k = 0; k < n; ++k) {
       const DimExpr& in = x.at(k + 2);
-      if (in.is_unknown()) c.fail(DiagId::unsupported, "auto_pad over a dimension that is not known");
+      if (in.is_unknown())
+        c.fail(DiagId::unsupported, "auto_pad over a dimension that is not known");
       const DimExpr reach = (kernel[k] - 1) * dilations[k] + 1;
       DimExpr total = (ceildiv(in, strides[k]) - 1) * strides[k] + reach - in;
       // The windows reach the end of the input whenever they are at least as long as a stride.
@@ -44,14 +45,14 @@ Attributes window_attributes(ImportContext& c, const Dims& kernel) {
   } else if (auto_pad == "NOTSET") {
     const std::vector<int64_t> given = c.attr_ints("pads", std::vector<int64_t>(2 * n, 0));
     if (given.size() != 2 * n) {
-      c.fail(DiagId::bad_attribute, "pads has {} entries, but {} spatial axes need {}", given.size(),
-             n, 2 * n);
+      c.fail(DiagId::bad_attribute, "pads has {} entries, but {} spatial axes need {}",
+             given.size(), n, 2 * n);
     }
     pads = Dims(given.begin(), given.end());
     if (c.attr_int("ceil_mode", 0) != 0) attrs.set("ceil_mode", int64_t{1});
   } else if (auto_pad != "VALID") {
-    c.fail(DiagId::bad_attribute, "auto_pad '{}' is not one of NOTSET, SAME_UPPER, SAME_LOWER, VALID",
-           auto_pad);
+    c.fail(DiagId::bad_attribute,
+           "auto_pad '{}' is not one of NOTSET, SAME_UPPER, SAME_LOWER, VALID", auto_pad);
   }
   attrs.set("pads", pads);
   return attrs;
