@@ -59,6 +59,37 @@ std::vector<ValueId> bind_results(OpBuilder& build, GraphNode node, const std::v
   return out;
 }
 
+bool is_contradiction(const DiagnosticError& e) {
+  return e.id() == DiagId::shape_mismatch || e.id() == DiagId::type_mismatch ||
+         e.id() == DiagId::bad_attribute;
+}
+
+std::set<std::string> function_names(const Module& module) {
+  std::set<std::string> out;
+  for (const Function& f : module.functions()) out.insert(name_of(f));
+  return out;
+}
+
+void remove_new_functions(Module& module, const std::set<std::string>& before) {
+  for (const std::string& name : function_names(module)) {
+    if (!before.count(name)) module.remove(name);
+  }
+}
+
+bool BranchChoices::choose() {
+  if (next == taken.size()) taken.push_back(true);
+  return taken[next++];
+}
+
+bool BranchChoices::advance() {
+  constexpr size_t kMostChoices = 6;
+  taken.resize(std::min(next, kMostChoices));
+  while (!taken.empty() && !taken.back()) taken.pop_back();
+  if (taken.empty()) return false;
+  taken.back() = false;
+  return true;
+}
+
 std::vector<Type> CarriedBody::carried_results() const {
   std::vector<Type> out;
   for (Type t : carried) {
@@ -117,15 +148,6 @@ class Fixpoint {
   CarriedBody& body_;
 };
 
-/// Removes the functions that an abandoned import has made.
-void remove_new_functions(Module& module, const std::set<std::string>& before) {
-  std::vector<std::string> extra;
-  for (const Function& f : module.functions()) {
-    if (!before.count(name_of(f))) extra.push_back(name_of(f));
-  }
-  for (const std::string& name : extra) module.remove(name);
-}
-
 }  // namespace
 
 CarriedBody import_carried_body(ImportContext& c, const char* attr, const std::vector<Type>& before,
@@ -143,8 +165,7 @@ CarriedBody import_carried_body(ImportContext& c, const char* attr, const std::v
       if (d.is_unknown()) fixpoint.vary(d, k);
     }
   }
-  std::set<std::string> functions;
-  for (const Function& f : c.build().module().functions()) functions.insert(name_of(f));
+  const std::set<std::string> functions = function_names(c.build().module());
   // Every round turns at least one more dimension into a symbol, so this ends.
   for (;;) {
     std::vector<Type> inputs = before;

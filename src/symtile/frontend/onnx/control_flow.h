@@ -6,6 +6,7 @@
 // results, a dimension that only the callee knows becomes a fresh symbol through match_cast.
 #pragma once
 
+#include <exception>
 #include <set>
 #include <string>
 #include <vector>
@@ -22,6 +23,42 @@ Facts restrict_facts(const Facts& facts, const std::set<std::string>& symbols);
 /// Appends a call and returns its results; "?" dimensions get fresh symbols called after `hint`.
 std::vector<ValueId> bind_results(OpBuilder& build, GraphNode node, const std::vector<Type>& types,
                                   const std::string& hint);
+
+/// A node that can never work on the values it gets: what follows from a branch never taken.
+bool is_contradiction(const DiagnosticError& e);
+
+std::set<std::string> function_names(const Module& module);
+/// Removes the functions that an abandoned import has made.
+void remove_new_functions(Module& module, const std::set<std::string>& before);
+
+/// The choices made at 'If' nodes whose branches do not fit together, in order of import.
+struct BranchChoices {
+  std::vector<bool> taken;
+  size_t next = 0;
+
+  bool choose();
+  /// Goes on to the next combination; false when there is none.
+  bool advance();
+};
+
+/// Imports one function with `attempt(BranchChoices&)`, again with other choices as long as it
+/// meets contradictions. When no combination works, the first error stands.
+template <typename F>
+auto with_branch_choices(Module& module, F&& attempt) {
+  const std::set<std::string> functions = function_names(module);
+  BranchChoices choices;
+  std::exception_ptr first;
+  for (;;) {
+    choices.next = 0;
+    try {
+      return attempt(choices);
+    } catch (const DiagnosticError& e) {
+      if (!first) first = std::current_exception();
+      if (!is_contradiction(e) || !choices.advance()) std::rethrow_exception(first);
+      remove_new_functions(module, functions);
+    }
+  }
+}
 
 struct CarriedBody {
   ImportContext::Subgraph sub;

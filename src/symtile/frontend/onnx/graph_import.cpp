@@ -9,7 +9,7 @@ namespace symtile::onnx_import {
 namespace {
 
 // Inlining functions multiplies nodes; a small file must not become an unbounded graph.
-constexpr int64_t kMaxImportedNodes = 2 * int64_t{kMaxNodes};
+constexpr int64_t kMaxImportedNodes = kMaxNodes;
 constexpr int kMaxCallDepth = 64;
 
 }  // namespace
@@ -53,11 +53,20 @@ void GraphImporter::node(Scope& scope, const pb::NodeProto& node) {
 ImportContext::Subgraph GraphImporter::subgraph(Scope& outer, const pb::GraphProto& graph,
                                                 const std::vector<Type>& input_types,
                                                 const std::string& name, const Location& where) {
+  return with_branch_choices(module_, [&](BranchChoices& choices) {
+    return subgraph(outer, graph, input_types, name, where, choices);
+  });
+}
+
+ImportContext::Subgraph GraphImporter::subgraph(Scope& outer, const pb::GraphProto& graph,
+                                                const std::vector<Type>& input_types,
+                                                const std::string& name, const Location& where,
+                                                BranchChoices& choices) {
   if (static_cast<size_t>(graph.input_size()) != input_types.size()) {
     fail(DiagId::bad_model_file, where, "its subgraph '{}' has {} inputs, but {} are needed",
          printable(graph.name()), graph.input_size(), input_types.size());
   }
-  FunctionState state(module_, module_.fresh_name(sanitize_symbol(name)));
+  FunctionState state(module_, module_.fresh_name(sanitize_symbol(name)), choices);
   GraphFunction& f = state.function;
   // Reserves the name, and the place before the functions of nested subgraphs.
   module_.add(GraphFunction{.name = f.name});

@@ -34,6 +34,9 @@ class GraphImporter {
   int64_t opset(const pb::NodeProto& node, const FunctionFrame& frame) const;
 
  private:
+  ImportContext::Subgraph subgraph(Scope& outer, const pb::GraphProto& graph,
+                                   const std::vector<Type>& input_types, const std::string& name,
+                                   const Location& where, BranchChoices& choices);
   void nodes(Scope& scope, const void* key,
              const google::protobuf::RepeatedPtrField<pb::NodeProto>& list);
   void node(Scope& scope, const pb::NodeProto& node);

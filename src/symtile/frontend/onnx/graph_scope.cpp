@@ -1,7 +1,5 @@
 #include "symtile/frontend/onnx/graph_scope.h"
 
-#include "symtile/frontend/onnx/control_flow.h"
-
 namespace symtile::onnx_import {
 
 EntryPtr entry_of(Constant constant) {

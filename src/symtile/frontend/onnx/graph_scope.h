@@ -12,6 +12,7 @@
 #include <unordered_set>
 
 #include "symtile/frontend/onnx/check_model.h"
+#include "symtile/frontend/onnx/control_flow.h"
 #include "symtile/frontend/onnx/shape_values.h"
 
 namespace symtile::onnx_import {
@@ -31,12 +32,14 @@ EntryPtr entry_of(KnownTensor known);
 
 class FunctionState {
  public:
-  FunctionState(Module& module, std::string name) : build(module, function) {
+  FunctionState(Module& module, std::string name, BranchChoices& branch_choices)
+      : build(module, function), choices(branch_choices) {
     function.name = std::move(name);
   }
 
   GraphFunction function;
   OpBuilder build;
+  BranchChoices& choices;
 
   struct Capture {
     ValueId outer, inner;

@@ -97,6 +97,9 @@ class ImportContext {
   virtual Subgraph import_subgraph(const char* attr, const std::vector<Type>& input_types) = 0;
   /// Imports the graph attribute, which has no inputs, in place: its outputs become the node's.
   virtual void inline_subgraph(const char* attr) = 0;
+  /// Which branch to import of an 'If' whose branches do not fit together: the first, and when what
+  /// follows turns out not to accept it, on a second import of the function, the other one.
+  virtual bool choose_branch() = 0;
 
   template <typename... A>
   [[noreturn]] void fail(DiagId id, fmt::format_string<A...> format, A&&... args) {

@@ -18,14 +18,12 @@ void read_initializers(pb::GraphProto& graph, GraphImporter& importer, const Loc
   }
 }
 
-void import_main(pb::ModelProto& model, const CheckedModel& checked, Module& module,
-                 TensorReader& tensors, const std::string& file, const OnnxImportOptions& options) {
-  const Location where = make_location(file, "", "");
-  GraphImporter importer(checked, module, tensors, file);
-  read_initializers(*model.mutable_graph(), importer, where);
+void import_main(const pb::ModelProto& model, GraphImporter& importer, BranchChoices& choices,
+                 const OnnxImportOptions& options) {
+  const Location where = make_location(importer.file(), "", "");
   const pb::GraphProto& graph = model.graph();
-
-  FunctionState state(module, std::string(Module::kMain));
+  Module& module = importer.module();
+  FunctionState state(module, std::string(Module::kMain), choices);
   GraphFunction& f = state.function;
   module.add(GraphFunction{.name = f.name});  // first in the module
   const FunctionFrame frame{&model.opset_import(), {}, false, 0, ""};
@@ -59,7 +57,10 @@ Module import_model(std::unique_ptr<pb::ModelProto> model, const std::string& fi
   check_operators(checked, file);
   Module module;
   TensorReader tensors(file, folder);
-  import_main(*model, checked, module, tensors, file, options);
+  GraphImporter importer(checked, module, tensors, file);
+  read_initializers(*model->mutable_graph(), importer, make_location(file, "", ""));
+  with_branch_choices(
+      module, [&](BranchChoices& choices) { import_main(*model, importer, choices, options); });
   return module;
 }
 

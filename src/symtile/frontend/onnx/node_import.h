@@ -45,6 +45,7 @@ class NodeContext final : public KnownContext {
   OpBuilder& build() override { return scope_.state.build; }
   Subgraph import_subgraph(const char* attr, const std::vector<Type>& input_types) override;
   void inline_subgraph(const char* attr) override;
+  bool choose_branch() override { return scope_.state.choices.choose(); }
 
   /// Imports the node and binds its outputs in the scope.
   void import(const pb::FunctionProto* function);

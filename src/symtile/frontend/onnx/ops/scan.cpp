@@ -188,7 +188,8 @@ void scan_batched(ImportContext& c, const std::vector<int64_t>& directions, size
   std::vector<Type> results;
   for (const ValueId v : emit_scan(inner, plan, own_states, own_sequences, own_captured)) {
     one.function.results.push_back(v);
-    Type t = plan.body.outer_type(one.function.type(v));
+    Type t = one.function.type(v).erase_outside(
+        {one.function.dim_params.begin(), one.function.dim_params.end()});
     if (t.has_rank()) t.dims->insert(t.dims->begin(), batch);
     results.push_back(std::move(t));
   }
