@@ -113,9 +113,8 @@ Dims OpBuilder::read_dims(ValueId value, int count, const std::string& hint) {
   Dims out;
   for (int i = 0; i < count; ++i) {
     std::string s = fresh_symbol(hint);
-    // The elements of a run-time tensor are any numbers, not dimensions.
-    function_.facts.bound(s, std::numeric_limits<int64_t>::min(),
-                          std::numeric_limits<int64_t>::max());
+    // The elements of a run-time tensor may be negative, unlike dimensions.
+    function_.facts.bound(s, -kMaxDim, kMaxDim);
     out.push_back(DimExpr::symbol(s));
     node.symbols.push_back(std::move(s));
   }

@@ -21,7 +21,8 @@ class OpBuilder {
   ValueId dims_tensor(Dims dims, DType dtype = DType::i64, bool scalar = false);
   /// Asserts a more precise type; binds its new symbols.
   ValueId match_cast(ValueId value, Type type);
-  /// Reads an integer tensor of `count` elements into fresh symbols with the given name hint.
+  /// Reads an integer tensor of `count` elements into fresh symbols with the given name hint. They
+  /// are taken to lie in [-kMaxDim, kMaxDim]: as a bound or extent, what is larger means no more.
   Dims read_dims(ValueId value, int count, const std::string& hint);
   /// A symbol not used in the function yet.
   std::string fresh_symbol(const std::string& hint);

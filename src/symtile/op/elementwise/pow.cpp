@@ -23,7 +23,12 @@ void evaluate(EvalContext& c) {
   for_each_index(out.dims, [&](const std::vector<int64_t>& index) {
     const int64_t i = broadcast_offset(x.dims, index), j = broadcast_offset(y.dims, index);
     if (x.is_float_kind() || y.is_float_kind()) {
-      out.set(at++, std::pow(x.as_double(i), y.as_double(j)));
+      const double value = std::pow(x.as_double(i), y.as_double(j));
+      if (x.is_float_kind()) {
+        out.set(at++, value);
+      } else {
+        out.set_int(at++, cast_float_to_int(x.dtype, value));
+      }
     } else {
       const DType dtype = x.dtype == y.dtype ? x.dtype : DType::i64;
       out.set_int(at++, eval_binary_int(BinaryOp::pow, dtype, x.as_int(i), y.as_int(j)));

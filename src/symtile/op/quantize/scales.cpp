@@ -18,29 +18,24 @@ std::vector<AttrSpec> quantize_attrs() {
 void check_scales(DeduceContext& c) {
   const int64_t block = c.attrs().get_int("block_size", 0);
   if (block < 0) c.fail(DiagId::bad_attribute, "block_size must not be negative, but is {}", block);
-  if (!c.rank_known(0) || !c.rank_known(1)) return;
-  const Dims& scale = c.dims(1);
-  if (c.has(2) && c.rank_known(2)) {
-    c.require_rank(2, c.rank(1), c.rank(1));
-    for (size_t k = 0; k < scale.size(); ++k) {
-      c.require_equal(c.dims(2)[k], scale[k], fmt::format("dimension {} of the zero point", k));
-    }
-  }
-  if (block > 0) {
-    c.require_rank(1, c.rank(0), c.rank(0));
+  for (int i = 1; i < c.num_args(); ++i) {
+    if (!c.has(i) || !c.rank_known(i) || !c.rank_known(0)) continue;
+    const Dims& dims = c.dims(i);
+    const char* what = i == 1 ? "scale" : "zero point";
+    if (block == 0 && (dims.empty() || (dims.size() == 1 && dims[0].is_const(1)))) continue;
+    c.require_rank(i, block > 0 ? c.rank(0) : 1, block > 0 ? c.rank(0) : 1);
     const auto axis =
         static_cast<size_t>(c.normalize_axis(c.attrs().get_int("axis", 1), c.rank(0)));
-    for (size_t k = 0; k < scale.size(); ++k) {
+    if (block == 0) {
+      c.require_equal(dims[0], c.dims(0)[axis], fmt::format("the length of the {}", what));
+      continue;
+    }
+    for (size_t k = 0; k < dims.size(); ++k) {
       const DimExpr& d = c.dims(0)[k];
       const DimExpr expected = k == axis && !d.is_unknown() ? ceildiv(d, block) : d;
-      c.require_equal(scale[k], expected, fmt::format("dimension {} of the scale", k));
+      c.require_equal(dims[k], expected, fmt::format("dimension {} of the {}", k, what));
     }
-    return;
   }
-  c.require_rank(1, 0, 1);
-  if (scale.empty() || scale[0].is_const(1)) return;
-  const auto axis = static_cast<size_t>(c.normalize_axis(c.attrs().get_int("axis", 1), c.rank(0)));
-  c.require_equal(scale[0], c.dims(0)[axis], "the length of the scale");
 }
 
 int64_t scale_offset(const EvalContext& c, const RefTensor& scale,

@@ -1,5 +1,7 @@
 #include "symtile/op/reduce/reduction.h"
 
+#include "symtile/ir/scalar_eval.h"
+
 namespace symtile {
 
 namespace {
