@@ -143,6 +143,8 @@ TEST(hostile_model, graph_structure) {
       DiagId::bad_attribute,
       [](auto& m) { set(m.node("Shape", {"x"}, {"z"}), "start", std::vector<int64_t>{0}); },
       "must be an integer");
+  expect_changed(bad, [](auto& m) { m.node("Exp", {}, {"z"}); }, "needs 1");
+  expect_changed(bad, [](auto& m) { m.node("Reshape", {"x"}, {"z"}); }, "no input 1");
   expect_changed(DiagId::unsupported, [](auto& m) { m.graph.add_sparse_initializer(); }, "sparse");
   expect_changed(
       DiagId::too_large, [](auto& m) { m.input(std::string(10000, 'n'), kFloat, {1}); }, "10000");

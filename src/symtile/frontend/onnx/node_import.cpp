@@ -31,17 +31,14 @@ NodeContext::NodeContext(GraphImporter& importer, Scope& scope, const pb::NodePr
 // ---- inputs
 
 Entry& NodeContext::entry(int i) {
-  SYMTILE_CHECK(has(i), "input {} of {} is absent", i, op_type());
+  if (!has(i)) fail(DiagId::bad_model_file, "it has no input {}, which is required", i);
   EntryPtr& e = inputs_[static_cast<size_t>(i)];
   if (!e) e = scope_.find(node_.input(i));
   SYMTILE_CHECK(e, "input '{}' of {} is not defined", node_.input(i), op_type());
   return *e;
 }
 
-ValueId NodeContext::in(int i) {
-  if (!has(i)) fail(DiagId::bad_model_file, "it has no input {}, which is required", i);
-  return scope_.state.materialise(entry(i));
-}
+ValueId NodeContext::in(int i) { return scope_.state.materialise(entry(i)); }
 
 Constant NodeContext::constant(int i) {
   if (!has(i)) return nullptr;
@@ -182,6 +179,10 @@ void NodeContext::run_importer() {
     std::vector<ValueId> args;
     for (int i = 0; i < num_inputs(); ++i) args.push_back(in_or_none(i));
     while (!args.empty() && !args.back().valid()) args.pop_back();
+    const int needed = find_op(importer->core_op)->min_args;
+    if (static_cast<int>(args.size()) < needed) {
+      fail(DiagId::bad_model_file, "it has {} inputs, but needs {}", args.size(), needed);
+    }
     out(0, build().call(importer->core_op, std::move(args)));
   }
   for (size_t k = 0; k < known.size() && k < outputs_.size(); ++k) {

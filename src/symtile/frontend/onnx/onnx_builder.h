@@ -9,6 +9,7 @@
 
 #include "symtile/frontend/onnx/onnx.h"
 #include "symtile/frontend/onnx/schema.h"
+#include "symtile/op/op.h"
 
 namespace symtile::onnx_import {
 
@@ -102,5 +103,24 @@ struct ModelBuilder : GraphBuilder {
     return import_onnx_bytes(bytes(), "test.onnx", {}, {dims});
   }
 };
+
+// ---- what was imported
+
+template <typename Node>
+const Node* find_node(const GraphFunction& f) {
+  for (const Binding& b : f.bindings) {
+    if (const auto* n = std::get_if<Node>(&b.node)) return n;
+  }
+  return nullptr;
+}
+
+inline std::string result_type(const Module& m, size_t k = 0) {
+  const GraphFunction& f = m.graph("main");
+  return f.type(f.results.at(k)).str();
+}
+
+inline void check(const Module& m) {
+  verify(m, [](const GraphFunction& f, const Binding& b) { check_op_call(f, b); });
+}
 
 }  // namespace symtile::onnx_import
