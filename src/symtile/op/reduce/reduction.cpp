@@ -87,7 +87,12 @@ void evaluate_real_reduction(EvalContext& c,
       [&](RefTensor& out, int64_t at, const RefTensor& x, const std::vector<int64_t>& positions) {
         std::vector<double> values;
         for (int64_t p : positions) values.push_back(x.as_double(p));
-        out.set(at, f(values));
+        const double value = f(values);
+        if (out.is_float_kind()) {
+          out.set(at, value);
+        } else {
+          out.set_int(at, cast_float_to_int(out.dtype, value));
+        }
       });
 }
 
