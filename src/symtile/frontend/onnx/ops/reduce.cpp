@@ -22,15 +22,24 @@ const std::map<std::string, const char*, std::less<>>& core_names() {
 /// 1 when the integers are equal, else 0.
 DimExpr is_equal(const DimExpr& a, const DimExpr& b) { return 1 - min((a - b) * (a - b), 1); }
 
+/// The values of the formulas as fresh symbols in [0, high], so that what follows computes with
+/// plain symbols.
+Dims name_values(ImportContext& c, const Dims& formulas, const char* hint, int64_t high) {
+  OpBuilder& b = c.build();
+  const Dims out = b.read_dims(b.dims_tensor(formulas), static_cast<int>(formulas.size()), hint);
+  for (const DimExpr& d : out) b.function().facts.bound(*d.as_symbol(), 0, high);
+  return out;
+}
+
 /// For every axis 1 when it is kept, 0 when one of the run-time `axes` names it.
 Dims kept_axes(ImportContext& c, const Dims& axes, int rank) {
   Dims kept;
   for (int k = 0; k < rank; ++k) {
     DimExpr keep = 1;
     for (const DimExpr& a : axes) keep *= 1 - is_equal(floormod(a, rank), k);
-    kept.push_back(c.facts().simplify(keep));
+    kept.push_back(keep);
   }
-  return kept;
+  return name_values(c, kept, "kept", 1);
 }
 
 /// Removes the reduced axes, which have extent 1: dimension t of the result is that of the t-th
@@ -44,9 +53,9 @@ ValueId drop_axes(ImportContext& c, ValueId y, const Dims& kept, size_t count) {
       extent += dims[k] * kept[k] * is_equal(before, static_cast<int64_t>(t));
       before += kept[k];
     }
-    out.push_back(c.facts().simplify(extent));
+    out.push_back(extent);
   }
-  return c.reshape(y, std::move(out));
+  return c.reshape(y, out.empty() ? out : name_values(c, out, "d", kMaxDim));
 }
 
 void import_run_time_axes(ImportContext& c, const char* op) {
