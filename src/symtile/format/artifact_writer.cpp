@@ -74,7 +74,10 @@ std::span<const std::byte> bytes_of(const auto& record) {
 
 }  // namespace
 
-void write_artifact(const ArtifactParts& parts, const ByteSink& sink) {
+void write_artifact(const ArtifactParts& parts, const ByteSink& to) {
+  const auto sink = [&](std::span<const std::byte> piece) {
+    if (!piece.empty()) to(piece);
+  };
   const Bytes manifest = encode(parts.manifest);
   const Bytes program = encode(with_offsets(parts));
   std::vector<Bytes> infos;

@@ -199,6 +199,7 @@ void FunctionLowering::lower(const Binding& b, const TileCall& n) {
   SYMTILE_CHECK(n.args.size() == callee.inputs.size() && outputs.size() == callee.outputs.size() &&
                     n.dims.size() == callee.symbols.size(),
                 "a call of @{} in @{} does not agree with it", n.callee, f_.name);
+  check_arguments(n, callee, b.location);
   format::LaunchKernel launch{tables_.kernel(callee), uses(n.args), formulas(n.dims, b.location)};
   auto& registers = registers_[static_cast<size_t>(b.result.index)];
   for (const Member& m : outputs) {
@@ -206,6 +207,25 @@ void FunctionLowering::lower(const Binding& b, const TileCall& n) {
     launch.buffers.push_back({registers.back()});
   }
   emit(std::move(launch));
+}
+
+void FunctionLowering::check_arguments(const TileCall& n, const TileFunction& callee,
+                                       const Location& location) {
+  DimSubstitution symbols;
+  for (size_t i = 0; i < n.dims.size(); ++i) symbols.emplace(callee.symbols[i], n.dims[i]);
+  for (size_t i = 0; i < n.args.size(); ++i) {
+    const Buffer& buffer = callee.inputs[i];
+    const Type expected = Type::tensor(buffer.dims, buffer.dtype).substitute(symbols);
+    const Type& actual = f_.type(n.args[i]);
+    bool proved = actual.dtype == expected.dtype && actual.rank() == expected.rank();
+    for (size_t d = 0; proved && d < expected.dims->size(); ++d) {
+      const DimExpr& dim = (*actual.dims)[d];
+      proved = !dim.is_unknown() && f_.facts.proves_equal(dim, (*expected.dims)[d]);
+    }
+    if (proved) continue;
+    bind_type(what_text(location, "argument", f_.value(n.args[i]).name), reg(n.args[i]), expected,
+              location);
+  }
 }
 
 void FunctionLowering::lower(const Binding& b, const ExternCall& n) {

@@ -53,6 +53,8 @@ class FunctionLowering {
   void lower(const Binding& b, const MakeTuple& n);
   void lower(const Binding& b, const GetItem& n);
 
+  /// A kernel trusts its buffers: what is not proved about their shapes is checked.
+  void check_arguments(const TileCall& n, const TileFunction& callee, const Location& location);
   std::vector<Member> members(const Binding& b) const;
   uint32_t place(const Member& m, const Location& location);
   /// Registers for the results of a call; `finish_results` gives them their names, checks their
