@@ -8,6 +8,8 @@
 namespace symtile::cli {
 
 void add_compile(CLI::App& app);
+/// Sets `exit_code` to 1 when a case fails.
+void add_conform(CLI::App& app, int& exit_code);
 void add_inspect(CLI::App& app);
 void add_run(CLI::App& app);
 

@@ -1,10 +1,6 @@
-// symtile: compile, run and look into models. Exit codes: 0 done, 1 the model or input is at
-// fault, 2 usage, 3 environment, 4 our bug.
-#include <cstdio>
-#include <new>
-
+// symtile: compile, run and look into models.
+#include "command_line.h"
 #include "commands.h"
-#include "symtile/base/check.h"
 
 namespace symtile::cli {
 
@@ -33,27 +29,10 @@ int main(int argc, char** argv) {
   using namespace symtile;
   CLI::App app{"symtile: compile a model once, run it at every shape"};
   app.require_subcommand(1);
+  int exit_code = 0;
   cli::add_compile(app);
+  cli::add_conform(app, exit_code);
   cli::add_inspect(app);
   cli::add_run(app);
-  const auto report = [](const char* what, int code) {
-    std::fprintf(stderr, "%s\n", what);
-    return code;
-  };
-  try {
-    app.parse(argc, argv);
-    return 0;
-  } catch (const CLI::ParseError& e) {
-    return e.get_exit_code() == 0 ? app.exit(e) : (app.exit(e), 2);
-  } catch (const UserError& e) {
-    return report(e.what(), 1);
-  } catch (const EnvironmentError& e) {
-    return report((std::string("error: ") + e.what()).c_str(), 3);
-  } catch (const api::Error& e) {
-    return report(e.what(), e.status());
-  } catch (const std::bad_alloc&) {
-    return report("error: out of memory", 3);
-  } catch (const std::exception& e) {
-    return report(e.what(), 4);
-  }
+  return cli::run_command_line(app, argc, argv, exit_code);
 }

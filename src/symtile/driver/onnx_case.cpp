@@ -1,0 +1,238 @@
+#include "symtile/driver/onnx_case.h"
+
+#include <chrono>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "symtile/diag/diagnostic.h"
+#include "symtile/driver/compare.h"
+#include "symtile/driver/driver.h"
+#include "symtile/frontend/onnx/onnx.h"
+#include "symtile/frontend/onnx/schema.h"
+#include "symtile/interp/interpreter.h"
+
+namespace symtile {
+namespace {
+
+namespace pb = onnx_import::pb;
+using Path = std::filesystem::path;
+
+std::string read_bytes(const Path& file) {
+  std::ifstream in(file, std::ios::binary);
+  if (!in) throw EnvironmentError(fmt::format("cannot open '{}'", file.string()));
+  std::stringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+void collect_operators(const google::protobuf::RepeatedPtrField<pb::NodeProto>& nodes,
+                       std::set<std::string>& out) {
+  for (const pb::NodeProto& node : nodes) {
+    const bool core = node.domain().empty() || node.domain() == "ai.onnx";
+    out.insert(core ? node.op_type() : node.domain() + "." + node.op_type());
+    for (const pb::AttributeProto& a : node.attribute()) {
+      if (a.has_g()) collect_operators(a.g().node(), out);
+      for (const pb::GraphProto& g : a.graphs()) collect_operators(g.node(), out);
+    }
+  }
+}
+
+std::vector<Path> data_sets(const Path& folder) {
+  std::vector<Path> out;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const bool named = entry.path().filename().string().starts_with("test_data_set_");
+    if (named && entry.is_directory()) out.push_back(entry.path());
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+/// An input or output of a data set, with its bytes as they are in the file.
+struct Sample {
+  std::string name;
+  std::string bytes;
+  std::string file;
+  Constant value() const { return parse_onnx_tensor(bytes, file); }
+};
+
+/// Runs the data sets of one case.
+class Case {
+ public:
+  Case(const Path& folder, const CaseOptions& options) : folder_(folder), options_(options) {
+    bytes_ = read_bytes(folder / "model.onnx");
+    (void)model_.ParseFromString(bytes_);  // what is wrong with it is the importer's to say
+    std::set<std::string> initialised;
+    for (const pb::TensorProto& t : model_.graph().initializer()) initialised.insert(t.name());
+    for (const pb::ValueInfoProto& v : model_.graph().input()) {
+      if (!initialised.count(v.name())) inputs_.push_back(v.name());
+    }
+    for (const pb::ValueInfoProto& v : model_.graph().output()) outputs_.push_back(v.name());
+  }
+
+  bool inputs_fixed = false;
+
+  /// Empty when the outputs agree; else what differs.
+  std::string run(const Path& data_set) {
+    const std::vector<Sample> inputs = read(data_set, "input", inputs_);
+    std::vector<Constant> actual;
+    try {
+      actual = outputs_of(bytes_, inputs);
+    } catch (const DiagnosticError& e) {
+      if (e.id() != DiagId::unsupported) throw;
+      const auto [fixed, free] = fix_integers(inputs);
+      if (free.size() == inputs.size()) throw;
+      try {
+        actual = outputs_of(fixed, free);
+      } catch (const DiagnosticError&) {
+        throw e;  // the first one is about the model as it is
+      }
+      inputs_fixed = true;
+    }
+    const std::vector<Sample> expected = read(data_set, "output", outputs_);
+    if (expected.empty()) throw UserError("error: the data set has no outputs");
+    for (size_t i = 0; i < expected.size(); ++i) {
+      const Constant e = expected[i].value();
+      const Comparison c = compare(*actual.at(i), *e, tolerance_of(e->dtype));
+      if (!c.agree()) return fmt::format("output '{}': {}", expected[i].name, c.mismatch);
+    }
+    return {};
+  }
+
+ private:
+  std::vector<Sample> read(const Path& data_set, const char* kind,
+                           const std::vector<std::string>& names) const {
+    std::vector<Sample> out;
+    for (size_t i = 0; i < names.size(); ++i) {
+      const Path file = data_set / fmt::format("{}_{}.pb", kind, i);
+      if (!std::filesystem::exists(file)) break;
+      out.push_back({names[i], read_bytes(file), file.filename().string()});
+    }
+    return out;
+  }
+
+  /// The model with all integer inputs of rank 0 or 1 as initialisers, and the other inputs.
+  std::pair<std::string, std::vector<Sample>> fix_integers(
+      const std::vector<Sample>& inputs) const {
+    constexpr int64_t kMaxElements = 64;
+    pb::ModelProto fixed = model_;
+    std::vector<Sample> free;
+    for (const Sample& input : inputs) {
+      pb::TensorProto tensor;
+      const bool read = tensor.ParseFromString(input.bytes);
+      const auto type = tensor.data_type();
+      const bool integer = type == pb::TensorProto::INT64 || type == pb::TensorProto::INT32;
+      const bool small =
+          tensor.dims_size() <= 1 && (tensor.dims_size() == 0 || tensor.dims(0) <= kMaxElements);
+      if (!read || !integer || !small) {
+        free.push_back(input);
+        continue;
+      }
+      tensor.set_name(input.name);
+      *fixed.mutable_graph()->add_initializer() = std::move(tensor);
+    }
+    return {fixed.SerializeAsString(), free};
+  }
+
+  std::vector<Constant> outputs_of(const std::string& model,
+                                   const std::vector<Sample>& samples) const {
+    Module module = import_onnx_bytes(model, "model.onnx", folder_);
+    const GraphFunction& main = module.graph(Module::kMain);
+    std::vector<Constant> inputs;
+    for (const ValueId p : main.params) {
+      const auto it = std::find_if(samples.begin(), samples.end(),
+                                   [&](const Sample& s) { return s.name == main.value(p).name; });
+      if (it == samples.end()) {
+        throw UserError(fmt::format("error: the data set has no input '{}'", main.value(p).name));
+      }
+      inputs.push_back(it->value());
+    }
+    return options_.reference ? interpret(module, inputs)
+                              : compile_and_run(std::move(module), inputs);
+  }
+
+  static std::vector<Constant> interpret(const Module& module,
+                                         const std::vector<Constant>& inputs) {
+    std::vector<RefTensor> arguments;
+    for (const Constant& c : inputs) arguments.push_back(RefTensor::from_constant(*c));
+    std::vector<Constant> out;
+    for (const RefTensor& t : Interpreter(module).run(arguments)) out.push_back(t.to_constant());
+    return out;
+  }
+
+  std::vector<Constant> compile_and_run(Module module, const std::vector<Constant>& inputs) const {
+    CompileOptions options;
+    options.threads = 1;  // the cases run side by side
+    options.optimize = options_.optimize;
+    const auto bytes = format::artifact_bytes(compile(std::move(module), options).parts());
+    const api::Model model(bytes.data(), bytes.size());
+    api::Session session(model, 1);
+    return run_session(session, inputs);
+  }
+
+  Path folder_;
+  CaseOptions options_;
+  std::string bytes_;
+  pb::ModelProto model_;
+  std::vector<std::string> inputs_, outputs_;
+};
+
+void run_data_sets(const Path& folder, const CaseOptions& options, CaseResult& result) {
+  Case c(folder, options);
+  const std::vector<Path> sets = data_sets(folder);
+  if (sets.empty()) throw UserError("error: the case has no test_data_set_* folder");
+  result.status = CaseStatus::passed;
+  for (const Path& set : sets) {
+    const std::string mismatch = c.run(set);
+    result.inputs_fixed = c.inputs_fixed;
+    if (mismatch.empty()) continue;
+    result.status = CaseStatus::wrong;
+    result.detail = set.filename().string() + ": " + mismatch;
+    return;
+  }
+}
+
+}  // namespace
+
+std::string_view name_of(CaseStatus status) {
+  constexpr std::string_view names[] = {"passed", "wrong", "unsupported", "error", "crashed"};
+  return names[static_cast<size_t>(status)];
+}
+
+bool is_onnx_case(const Path& folder) {
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(folder / "model.onnx", ignored);
+}
+
+std::vector<std::string> operators_of_case(const Path& folder) {
+  std::set<std::string> operators;
+  try {
+    pb::ModelProto model;
+    if (model.ParseFromString(read_bytes(folder / "model.onnx"))) {
+      collect_operators(model.graph().node(), operators);
+      for (const pb::FunctionProto& f : model.functions()) collect_operators(f.node(), operators);
+    }
+  } catch (const EnvironmentError&) {
+    operators.clear();  // running the case will say so
+  }
+  return {operators.begin(), operators.end()};
+}
+
+CaseResult run_onnx_case(const Path& folder, const CaseOptions& options) {
+  const auto start = std::chrono::steady_clock::now();
+  CaseResult result;
+  result.name = folder.filename().string();
+  try {
+    run_data_sets(folder, options, result);
+  } catch (const DiagnosticError& e) {
+    result.status = e.id() == DiagId::unsupported ? CaseStatus::unsupported : CaseStatus::error;
+    result.detail = e.what();
+  } catch (const std::exception& e) {
+    result.status = CaseStatus::error;
+    result.detail = e.what();
+  }
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return result;
+}
+
+}  // namespace symtile
