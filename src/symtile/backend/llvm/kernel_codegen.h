@@ -70,7 +70,7 @@ class KernelCodegen {
   /// Where a loop runs from and to; all uniform.
   struct LoopBounds {
     Lanes begin, end;
-    int64_t step = 1;
+    std::optional<int64_t> count;  ///< iterations, when constant
   };
   enum class Hint : uint8_t { none, finished, unroll };
   using Body = std::function<void(llvm::Value*)>;
@@ -88,7 +88,7 @@ class KernelCodegen {
   // kernel_stmt.cpp: statements
   void emit(const Stmt& s);
   void emit_for(const ForStmt& n);
-  void emit_unrolled(const ForStmt& n, int64_t begin, int64_t end);
+  void emit_unrolled(const ForStmt& n, const Lanes& begin, int64_t count);
   void emit_serial(const ForStmt& n, Hint hint);
   void emit_if(const IfStmt& n);
   void emit_allocate(const AllocateStmt& n);

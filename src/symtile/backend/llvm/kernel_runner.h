@@ -19,18 +19,20 @@ class KernelRunner {
  public:
   KernelRunner(std::vector<TileFunction> functions, CpuLevel level)
       : functions_(std::move(functions)), code_(compile_cpu(functions_, cpu_target(level))) {
-    const int fd = ::memfd_create("kernels", 0);
-    SYMTILE_CHECK(fd >= 0);
+    fd_ = ::memfd_create("kernels", 0);
+    SYMTILE_CHECK(fd_ >= 0);
     const auto size = static_cast<ssize_t>(code_.shared_object.size());
-    SYMTILE_CHECK(::write(fd, code_.shared_object.data(), code_.shared_object.size()) == size);
-    const std::string path = "/proc/self/fd/" + std::to_string(fd);
+    SYMTILE_CHECK(::write(fd_, code_.shared_object.data(), code_.shared_object.size()) == size);
+    const std::string path = "/proc/self/fd/" + std::to_string(fd_);
     library_ = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     SYMTILE_CHECK(library_ != nullptr, "{}", ::dlerror());
-    ::close(fd);
   }
   KernelRunner(TileFunction function, CpuLevel level)
       : KernelRunner(std::vector<TileFunction>{std::move(function)}, level) {}
-  ~KernelRunner() { ::dlclose(library_); }
+  ~KernelRunner() {
+    ::dlclose(library_);
+    ::close(fd_);
+  }
   KernelRunner(const KernelRunner&) = delete;
   KernelRunner& operator=(const KernelRunner&) = delete;
 
@@ -60,6 +62,7 @@ class KernelRunner {
   std::vector<TileFunction> functions_;
   CpuCode code_;
   void* library_ = nullptr;
+  int fd_ = -1;  ///< stays open: dlopen takes two libraries of one path for the same
 };
 
 /// Every x86 level (or armv8) that this machine can run.

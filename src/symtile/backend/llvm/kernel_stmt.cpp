@@ -58,10 +58,17 @@ void KernelCodegen::with_variable(const std::string& name, Variable variable,
 }
 
 KernelCodegen::LoopBounds KernelCodegen::bounds_of(const ForStmt& n) {
-  const LoopBounds bounds{emit_root(n.begin), emit_root(n.end), n.step};
+  LoopBounds bounds{emit_root(n.begin), emit_root(n.end), std::nullopt};
   SYMTILE_CHECK(bounds.begin.is_uniform() && bounds.end.is_uniform(),
                 "bounds of loop '{}' differ between lanes", n.var);
   SYMTILE_CHECK(n.step >= 1, "loop '{}' has step {}", n.var, n.step);
+  std::optional<int64_t> span;
+  if (bounds.begin.is_constant() && bounds.end.is_constant()) {
+    span = bounds.end.offset - bounds.begin.offset;
+  } else if (const auto extent = to_dim_expr(n.end - n.begin)) {
+    span = extent->as_const();  // "j to j + 16" has 16 iterations wherever it starts
+  }
+  if (span) bounds.count = *span <= 0 ? 0 : (*span + n.step - 1) / n.step;
   return bounds;
 }
 
@@ -72,9 +79,8 @@ void KernelCodegen::emit_for(const ForStmt& n) {
       return emit_serial(n, Hint::none);
     case LoopKind::unrolled: {
       const LoopBounds bounds = bounds_of(n);
-      if (bounds.begin.is_constant() && bounds.end.is_constant() &&
-          unrolled_bodies_ < kMaxUnrolledBodies) {
-        return emit_unrolled(n, bounds.begin.offset, bounds.end.offset);
+      if (bounds.count && unrolled_bodies_ < kMaxUnrolledBodies) {
+        return emit_unrolled(n, bounds.begin, *bounds.count);
       }
       return emit_serial(n, Hint::unroll);
     }
@@ -83,20 +89,18 @@ void KernelCodegen::emit_for(const ForStmt& n) {
   }
 }
 
-void KernelCodegen::emit_unrolled(const ForStmt& n, int64_t begin, int64_t end) {
-  for (int64_t i = begin; i < end; i += n.step) {
+void KernelCodegen::emit_unrolled(const ForStmt& n, const Lanes& begin, int64_t count) {
+  const bool counts_up = non_negative(n.begin);
+  for (int64_t i = 0; i < count; ++i) {
     ++unrolled_bodies_;
-    with_variable(n.var, {Lanes{nullptr, i}, i >= 0}, [&] { emit(n.body); });
+    const Lanes at = add(begin, Lanes{nullptr, i * n.step});
+    with_variable(n.var, {at, counts_up}, [&] { emit(n.body); });
   }
 }
 
 void KernelCodegen::emit_serial(const ForStmt& n, Hint hint) {
   const LoopBounds bounds = bounds_of(n);
-  if (bounds.begin.is_constant() && bounds.end.is_constant()) {
-    const int64_t begin = bounds.begin.offset;
-    const int64_t end = bounds.end.offset;
-    if (end - begin <= n.step) return emit_unrolled(n, begin, end);
-  }
+  if (bounds.count && *bounds.count <= 1) return emit_unrolled(n, bounds.begin, *bounds.count);
   const bool counts_up = non_negative(n.begin);
   counted_loop(bounds.begin, bounds.end, n.step, hint, [&](Value* i) {
     with_variable(n.var, {Lanes{i}, counts_up}, [&] { emit(n.body); });
@@ -302,21 +306,22 @@ void KernelCodegen::emit_task_atom(const TaskStmt& n, size_t atom_index, const L
 }
 
 void KernelCodegen::emit_intrinsic(const IntrinsicStmt& n) {
-  // prefetch(x[i]) and prefetch_write(x[i]): a hint for the cache line of lane 0.
+  // prefetch(x[i]) and prefetch_write(x[i]), perhaps with a locality from 0 to 3: a hint for the
+  // cache line of lane 0.
   const bool write = n.name == "prefetch_write";
   SYMTILE_CHECK(write || n.name == "prefetch", "unknown CPU intrinsic '{}'", n.name);
-  for (const Expr& arg : n.args) {
-    const auto* place = arg.as<Load>();
-    SYMTILE_CHECK(place, "'{}' takes buffer elements", n.name);
-    const BufferSlot& buffer = slot(place->buffer);
-    Lanes flat;
-    with_fresh_memo([&] { flat = place_in(buffer, place->indices); });
-    flat.stride = nullptr;
-    if (flat.is_vector()) flat.value = b_.CreateExtractElement(flat.value, uint64_t{0});
-    b_.CreateIntrinsic(
-        llvm::Intrinsic::prefetch, {b_.getPtrTy()},
-        {pointer(buffer, flat), b_.getInt32(write ? 1 : 0), b_.getInt32(3), b_.getInt32(1)});
-  }
+  const auto* place = n.args.empty() ? nullptr : n.args[0].as<Load>();
+  SYMTILE_CHECK(place, "'{}' takes a buffer element", n.name);
+  const int64_t locality = n.args.size() > 1 ? n.args[1].as_int().value_or(3) : 3;
+  const BufferSlot& buffer = slot(place->buffer);
+  Lanes flat;
+  with_fresh_memo([&] { flat = place_in(buffer, place->indices); });
+  flat.stride = nullptr;
+  if (flat.is_vector()) flat.value = b_.CreateExtractElement(flat.value, uint64_t{0});
+  b_.CreateIntrinsic(
+      llvm::Intrinsic::prefetch, {b_.getPtrTy()},
+      {pointer(buffer, flat), b_.getInt32(write ? 1 : 0),
+       b_.getInt32(static_cast<uint32_t>(std::clamp<int64_t>(locality, 0, 3))), b_.getInt32(1)});
 }
 
 }  // namespace symtile::codegen

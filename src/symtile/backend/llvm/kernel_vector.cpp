@@ -29,15 +29,9 @@ void KernelCodegen::emit_vectorized(const ForStmt& n) {
   const LoopBounds bounds = bounds_of(n);
   const VectorPlan plan = plan_vector_loop(n);
   if (!plan.possible) return emit_serial(n, Hint::none);
-  const bool constant = bounds.begin.is_constant() && bounds.end.is_constant();
-  if (!constant) return emit_strip_mined(n, bounds, plan);
-  const int64_t span = bounds.end.offset - bounds.begin.offset;
-  if (span <= 0) return;
-  const int64_t count = (span + n.step - 1) / n.step;
-  if (count == 1) {
-    with_variable(n.var, {bounds.begin, bounds.begin.offset >= 0}, [&] { emit(n.body); });
-    return;
-  }
+  if (!bounds.count) return emit_strip_mined(n, bounds, plan);
+  const int64_t count = *bounds.count;
+  if (count <= 1) return emit_unrolled(n, bounds.begin, count);
   const int lanes = target_.lanes(plan.element_bytes);
   if (count > kMaxGroupRegisters * lanes) return emit_strip_mined(n, bounds, plan);
   ShadowSet shadows = make_shadows(plan, static_cast<int>(count));
@@ -91,7 +85,11 @@ void KernelCodegen::emit_strip_mined(const ForStmt& n, const LoopBounds& bounds,
     Value* strips = b_.CreateAnd(b_.CreateSub(count, from), int_constant(i64(), -width));
     return b_.CreateAdd(from, strips);
   };
+  const auto is_empty = [](Value* from, Value* to) {
+    return from == to && llvm::isa<llvm::Constant>(from);  // constants are unique
+  };
   const auto strip_loop = [&](Value* from, Value* to, int width, ShadowSet& shadows) {
+    if (is_empty(from, to)) return;
     counted_loop(Lanes{from}, Lanes{to}, width, Hint::finished,
                  [&](Value* i) { emit_lane_group(n, first_of(i), width, nullptr, &shadows); });
   };
@@ -111,6 +109,7 @@ void KernelCodegen::emit_strip_mined(const ForStmt& n, const LoopBounds& bounds,
     strip_loop(done, to, lanes, narrow);
     done = to;
   }
+  if (is_empty(done, count)) return finish_shadows(narrow);
   if (masked) {
     counted_loop(Lanes{done}, Lanes{count}, lanes, Hint::finished, [&](Value* i) {
       emit_lane_group(n, first_of(i), lanes, mask_below(b_.CreateSub(count, i), lanes), &narrow);
