@@ -186,7 +186,10 @@ class Frame {
       fail(DiagId::bad_input, b.location, "value '{}' has {} elements, but {} are expected", f_.value(read.value).name,
            t.size(), read.symbols.size());
     }
-    for (size_t i = 0; i < read.symbols.size(); ++i) symbols_[read.symbols[i]] = t.as_int(static_cast<int64_t>(i));
+    for (size_t i = 0; i < read.symbols.size(); ++i) {
+      // Clamped as everywhere: "to the end" is often written as INT64_MAX.
+      symbols_[read.symbols[i]] = std::clamp(t.as_int(static_cast<int64_t>(i)), -kMaxDim, kMaxDim);
+    }
     return {t};
   }
 

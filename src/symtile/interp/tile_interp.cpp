@@ -63,9 +63,15 @@ class TileRun {
       }
       variables_.erase(loop->var);
     } else if (const auto* let = as<LetStmt>(s)) {
-      variables_[let->var] = eval_int(let->value);
+      const Number value = eval(let->value);
+      if (is_float(let->value.dtype())) {
+        reals_[let->var] = value.real;
+      } else {
+        variables_[let->var] = value.integer;
+      }
       run(let->body);
       variables_.erase(let->var);
+      reals_.erase(let->var);
     } else if (const auto* i = as<IfStmt>(s)) {
       if (eval_int(i->condition)) {
         run(i->then_body);
@@ -105,7 +111,7 @@ class TileRun {
     // Undefined contents are NaN (or a loud integer), so that reading them shows.
     RefTensor data(a.buffer.dtype, dims);
     std::fill(data.f.begin(), data.f.end(), std::numeric_limits<double>::quiet_NaN());
-    std::fill(data.i.begin(), data.i.end(), wrap_to(a.buffer.dtype, 0x5a5a5a5a5a5a5a5a));
+    if (!data.is_float_kind()) std::fill(data.i.begin(), data.i.end(), wrap_to(a.buffer.dtype, 0x5a5a5a5a5a5a5a5a));
     add_buffer(a.buffer, std::move(data));
     run(a.body);
     buffers_.erase(a.buffer.name);
@@ -148,6 +154,7 @@ class TileRun {
     if (const auto* i = e.as<IntImm>()) return {0, i->value};
     if (const auto* x = e.as<FloatImm>()) return {x->value, 0};
     if (const auto* v = e.as<VarRef>()) {
+      if (is_float(v->dtype)) return {reals_.at(v->name), 0};
       const auto it = variables_.find(v->name);
       SYMTILE_CHECK(it != variables_.end(), "variable '{}' of '{}' has no value", v->name, f_.name);
       return {0, it->second};
@@ -254,7 +261,8 @@ class TileRun {
   }
 
   const TileFunction& f_;
-  DimValues variables_;
+  DimValues variables_;                 ///< symbols, loop variables and integer lets
+  std::map<std::string, double> reals_;  ///< lets of a float dtype
   std::map<std::string, Storage> buffers_;
 };
 

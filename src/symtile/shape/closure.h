@@ -57,7 +57,9 @@ class Closure {
   void tighten();
   Interval atom_interval(const DimAtom& atom) const;
   Residue atom_residue(const DimAtom& atom) const;
-  bool divisible_by_facts(const DimExpr& e, int64_t d, int depth) const;
+  bool divisible_by_facts(const DimExpr& e, int64_t d, int depth, int& budget) const;
+  /// Rewrites that one question may try: the search would grow with (facts x terms)^depth.
+  static constexpr int kDivisibilityBudget = 24;
   bool divisible_everywhere(const DimExpr& e, int64_t d) const;
 
   DimSubstitution equal_;     ///< idempotent; user symbols

@@ -229,18 +229,20 @@ bool Closure::divisible(const DimExpr& e, int64_t d) const {
   if (d == 1) return true;
   if (d == 0) return false;
   if (residue(e).always_divisible_by(d)) return true;
-  return divisible_by_facts(e, d, 4) || divisible_everywhere(e, d);
+  int budget = kDivisibilityBudget;
+  return divisible_by_facts(e, d, 4, budget) || divisible_everywhere(e, d);
 }
 
 std::optional<int64_t> Closure::remainder(const DimExpr& e, int64_t c) const {
   const Residue r = floormod_residue(residue(e), c);
   if (r.modulus == 0) return static_cast<int64_t>(r.value);
   const int64_t constant = constant_part(e);
-  if (divisible_by_facts(e - constant, c, 4)) return floor_mod(constant, c);
+  int budget = kDivisibilityBudget;
+  if (divisible_by_facts(e - constant, c, 4, budget)) return floor_mod(constant, c);
   return std::nullopt;
 }
 
-bool Closure::divisible_by_facts(const DimExpr& whole, int64_t d, int depth) const {
+bool Closure::divisible_by_facts(const DimExpr& whole, int64_t d, int depth, int& budget) const {
   std::vector<DimTerm> left;
   for (const DimTerm& t : whole.terms()) {
     if (!residue(DimBuilder::term(t.coefficient, t.factors)).always_divisible_by(d)) {
@@ -250,7 +252,7 @@ bool Closure::divisible_by_facts(const DimExpr& whole, int64_t d, int depth) con
   if (left.empty()) return true;
   const DimExpr e = DimBuilder::sorted_sum(std::move(left));
   if (residue(e).always_divisible_by(d)) return true;
-  if (depth == 0) return false;
+  if (depth == 0 || --budget < 0) return false;
   // Subtracts a multiple of a fact that is itself a multiple of d.
   const auto through = [&](const DimExpr& fact, int64_t modulus) {
     for (const DimTerm& pivot : fact.terms()) {
@@ -262,7 +264,7 @@ bool Closure::divisible_by_facts(const DimExpr& whole, int64_t d, int depth) con
         const Wide k = Wide{t.coefficient} / pivot.coefficient;
         if (!fits_int64(k) || (k * modulus) % d != 0) continue;
         const DimExpr next = e - DimBuilder::term(static_cast<int64_t>(k), *factors) * fact;
-        if (next.terms().size() <= e.terms().size() + 2 && divisible_by_facts(next, d, depth - 1)) {
+        if (next.terms().size() <= e.terms().size() + 2 && divisible_by_facts(next, d, depth - 1, budget)) {
           return true;
         }
       }
