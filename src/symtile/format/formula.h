@@ -40,7 +40,7 @@ struct Formula {
 };
 
 /// No formula needs a deeper stack.
-inline constexpr size_t kMaxFormulaDepth = 64;
+inline constexpr size_t kMaxFormulaDepth = 128;
 
 /// One more than the highest slot that the formula reads. Throws UserError when the code is not
 /// well formed (stack underflow, too deep, not exactly one result).

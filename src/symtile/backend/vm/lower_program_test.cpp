@@ -99,6 +99,13 @@ TEST(LowerFormula, AgreesWithEvaluate) {
   EXPECT_THROW(lower_formula(DimExpr::symbol("z"), symbols), InternalError);
 }
 
+TEST(LowerFormula, NestedMaximaNeedLittleStack) {
+  DimExpr peak = n;
+  for (int i = 1; i < 150; ++i) peak = max(i * m + floordiv(n, i + 1), peak + i);
+  const format::Formula f = lower_formula(peak, {"n", "m"});  // checks the depth
+  EXPECT_EQ(format::evaluate(f, std::vector<int64_t>{7, 5}), peak.evaluate({{"n", 7}, {"m", 5}}));
+}
+
 TEST(LowerProgram, PlacesLaunchesAndReturns) {
   Fixture t;
   GraphFunction& f = t.main;
