@@ -38,9 +38,9 @@ class InternalError : public std::logic_error {
 }  // namespace symtile
 
 /// SYMTILE_CHECK(condition) or SYMTILE_CHECK(condition, "format {}", value).
-#define SYMTILE_CHECK(condition, ...)                                                  \
-  do {                                                                                 \
-    if (!(condition)) [[unlikely]]                                                     \
+#define SYMTILE_CHECK(condition, ...)                                                       \
+  do {                                                                                      \
+    if (!(condition)) [[unlikely]]                                                          \
       ::symtile::check_failed(__FILE__, __LINE__, #condition, fmt::format("" __VA_ARGS__)); \
   } while (false)
 

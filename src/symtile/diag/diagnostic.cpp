@@ -34,7 +34,8 @@ std::string describe(const Location& location) {
   }
   if (location->line > 0) out += fmt::format("{}line {}", out.empty() ? "" : " ", location->line);
   if (!location->file.empty()) {
-    out += out.empty() ? location->file : fmt::format(" {} {}", location->line ? "of" : "in", location->file);
+    out += out.empty() ? location->file
+                       : fmt::format(" {} {}", location->line ? "of" : "in", location->file);
   }
   return out;
 }

@@ -11,17 +11,21 @@ namespace {
 
 using Values = std::vector<RefTensor>;
 
-std::string dims_text(const std::vector<int64_t>& dims) { return fmt::format("({})", fmt::join(dims, ", ")); }
+std::string dims_text(const std::vector<int64_t>& dims) {
+  return fmt::format("({})", fmt::join(dims, ", "));
+}
 
 /// One activation of a graph function.
 class Frame {
  public:
-  Frame(const Module& module, const GraphFunction& f) : module_(module), f_(f), values_(f.values.size()) {}
+  Frame(const Module& module, const GraphFunction& f)
+      : module_(module), f_(f), values_(f.values.size()) {}
 
   std::function<void(const GraphFunction&, const Binding&, const RefTensor&)> on_value;
 
   Values run(const std::vector<RefTensor>& args, const std::vector<int64_t>& dims) {
-    SYMTILE_CHECK(args.size() == f_.params.size(), "'{}' takes {} arguments", f_.name, f_.params.size());
+    SYMTILE_CHECK(args.size() == f_.params.size(), "'{}' takes {} arguments", f_.name,
+                  f_.params.size());
     for (size_t i = 0; i < dims.size(); ++i) symbols_[f_.dim_params.at(i)] = dims[i];
     for (size_t i = 0; i < args.size(); ++i) {
       const Value& param = f_.value(f_.params[i]);
@@ -48,20 +52,25 @@ class Frame {
   }
 
   /// Checks a tensor against a type; binds symbols not seen before.
-  void match(const Type& type, const RefTensor& t, const std::string& what, const Location& location) {
+  void match(const Type& type, const RefTensor& t, const std::string& what,
+             const Location& location) {
     if (type.is_tensor() && type.dtype != t.dtype) {
-      fail(DiagId::bad_input, location, "{} has dtype {}, but {} is expected", what, name_of(t.dtype), name_of(type.dtype));
+      fail(DiagId::bad_input, location, "{} has dtype {}, but {} is expected", what,
+           name_of(t.dtype), name_of(type.dtype));
     }
     if (!type.dims) return;
     if (type.dims->size() != t.dims.size()) {
-      fail(DiagId::bad_input, location, "{} has shape {}, but rank {} is expected", what, dims_text(t.dims), type.dims->size());
+      fail(DiagId::bad_input, location, "{} has shape {}, but rank {} is expected", what,
+           dims_text(t.dims), type.dims->size());
     }
     for (size_t i = 0; i < t.dims.size(); ++i) {
       const DimExpr& d = (*type.dims)[i];
       if (d.is_unknown()) continue;
-      if (const auto name = d.as_symbol(); name && symbols_.emplace(*name, t.dims[i]).second) continue;
+      if (const auto name = d.as_symbol(); name && symbols_.emplace(*name, t.dims[i]).second)
+        continue;
       if (const int64_t expected = d.evaluate(symbols_); expected != t.dims[i]) {
-        fail(DiagId::bad_input, location, "{}: dimension {} is {}, but '{}' is {}", what, i, t.dims[i], d.str(), expected);
+        fail(DiagId::bad_input, location, "{}: dimension {} is {}, but '{}' is {}", what, i,
+             t.dims[i], d.str(), expected);
       }
     }
   }
@@ -71,7 +80,9 @@ class Frame {
       const auto it = symbols_.find(name);
       if (it == symbols_.end()) continue;
       if ((range.low && it->second < *range.low) || (range.high && it->second > *range.high)) {
-        fail(DiagId::bad_input, {}, "dimension '{}' is {}, outside the range that the model was compiled for", name, it->second);
+        fail(DiagId::bad_input, {},
+             "dimension '{}' is {}, outside the range that the model was compiled for", name,
+             it->second);
       }
     }
   }
@@ -96,12 +107,15 @@ class Frame {
   }
 
   Values eval(const OpCall& call, const Binding& b) { return run_op(call, b); }
-  Values eval(const ExternCall& call, const Binding& b) { return run_op(OpCall{call.callee, call.args, call.attrs}, b); }
+  Values eval(const ExternCall& call, const Binding& b) {
+    return run_op(OpCall{call.callee, call.args, call.attrs}, b);
+  }
 
   Values eval(const TileCall& call, const Binding& b) {
     const TileFunction& tile = module_.tile(call.callee);
     DimValues symbols;
-    for (size_t i = 0; i < tile.symbols.size(); ++i) symbols[tile.symbols[i]] = call.dims[i].evaluate(symbols_);
+    for (size_t i = 0; i < tile.symbols.size(); ++i)
+      symbols[tile.symbols[i]] = call.dims[i].evaluate(symbols_);
     std::vector<const RefTensor*> inputs;
     for (const ValueId a : call.args) inputs.push_back(&get(a));
     std::vector<std::vector<int64_t>> dims;
@@ -119,7 +133,9 @@ class Frame {
     return out;
   }
 
-  Values eval(const GraphCall& call, const Binding&) { return call_graph(call.callee, collect(call.args), call.dims); }
+  Values eval(const GraphCall& call, const Binding&) {
+    return call_graph(call.callee, collect(call.args), call.dims);
+  }
 
   Values eval(const If& node, const Binding&) {
     const bool taken = get(node.condition).as_int(0) != 0;
@@ -132,7 +148,8 @@ class Frame {
     std::vector<Values> scanned(static_cast<size_t>(node.scanned));
     bool go = !node.condition.valid() || get(node.condition).as_int(0) != 0;
     RefTensor iteration(DType::i64, {}), condition(DType::boolean, {});
-    for (int64_t i = 0; go && (!node.trip_count.valid() || i < get(node.trip_count).as_int(0)); ++i) {
+    for (int64_t i = 0; go && (!node.trip_count.valid() || i < get(node.trip_count).as_int(0));
+         ++i) {
       iteration.i[0] = i;
       condition.i[0] = 1;
       Values args{iteration, condition};
@@ -142,7 +159,8 @@ class Frame {
       go = results.front().as_int(0) != 0;
       const auto first = results.begin() + 1;
       const auto split = first + static_cast<std::ptrdiff_t>(carried.size());
-      for (size_t s = 0; s < scanned.size(); ++s) scanned[s].push_back(split[static_cast<std::ptrdiff_t>(s)]);
+      for (size_t s = 0; s < scanned.size(); ++s)
+        scanned[s].push_back(split[static_cast<std::ptrdiff_t>(s)]);
       carried.assign(first, split);
     }
     for (size_t s = 0; s < scanned.size(); ++s) {
@@ -159,7 +177,10 @@ class Frame {
         for (size_t i = 1; i < type.dims->size(); ++i) {
           const DimExpr& d = (*type.dims)[i];
           const auto known = d.symbols();
-          const bool bound = !d.is_unknown() && std::all_of(known.begin(), known.end(), [&](const std::string& s) { return symbols_.count(s) > 0; });
+          const bool bound =
+              !d.is_unknown() && std::all_of(known.begin(), known.end(), [&](const std::string& s) {
+                return symbols_.count(s) > 0;
+              });
           dims.push_back(bound ? d.evaluate(symbols_) : 0);
         }
       }
@@ -176,15 +197,16 @@ class Frame {
   }
 
   Values eval(const MatchCast& cast, const Binding& b) {
-    match(cast.type, get(cast.value), fmt::format("value '{}'", f_.value(cast.value).name), b.location);
+    match(cast.type, get(cast.value), fmt::format("value '{}'", f_.value(cast.value).name),
+          b.location);
     return {get(cast.value)};
   }
 
   Values eval(const ReadDims& read, const Binding& b) {
     const RefTensor& t = get(read.value);
     if (t.size() != static_cast<int64_t>(read.symbols.size())) {
-      fail(DiagId::bad_input, b.location, "value '{}' has {} elements, but {} are expected", f_.value(read.value).name,
-           t.size(), read.symbols.size());
+      fail(DiagId::bad_input, b.location, "value '{}' has {} elements, but {} are expected",
+           f_.value(read.value).name, t.size(), read.symbols.size());
     }
     for (size_t i = 0; i < read.symbols.size(); ++i) {
       // Clamped as everywhere: "to the end" is often written as INT64_MAX.
@@ -195,7 +217,9 @@ class Frame {
 
   Values eval(const DimsToTensor& node, const Binding&) {
     const std::vector<int64_t> elements = evaluate_dims(node.dims);
-    RefTensor t(node.dtype, node.scalar ? std::vector<int64_t>{} : std::vector<int64_t>{static_cast<int64_t>(elements.size())});
+    RefTensor t(node.dtype, node.scalar
+                                ? std::vector<int64_t>{}
+                                : std::vector<int64_t>{static_cast<int64_t>(elements.size())});
     for (size_t i = 0; i < elements.size(); ++i) t.set_int(static_cast<int64_t>(i), elements[i]);
     return {t};
   }
@@ -203,12 +227,15 @@ class Frame {
   Values eval(const CheckDims& check, const Binding& b) {
     const int64_t x = check.a.evaluate(symbols_), y = check.b.evaluate(symbols_);
     if (x != y) {
-      fail(DiagId::bad_input, b.location, "{}: {} is {}, but {} is {}", check.message, check.a.str(), x, check.b.str(), y);
+      fail(DiagId::bad_input, b.location, "{}: {} is {}, but {} is {}", check.message,
+           check.a.str(), x, check.b.str(), y);
     }
     return {};
   }
 
-  Values eval(const ConstantNode& node, const Binding&) { return {RefTensor::from_constant(*node.data)}; }
+  Values eval(const ConstantNode& node, const Binding&) {
+    return {RefTensor::from_constant(*node.data)};
+  }
   Values eval(const MakeTuple& node, const Binding&) { return collect(node.members); }
   Values eval(const GetItem& node, const Binding&) {
     return {values_[static_cast<size_t>(node.tuple.index)].at(static_cast<size_t>(node.index))};

@@ -32,8 +32,8 @@ class TileRun {
     s.data = std::move(data);
     int64_t count = 1;
     for (const int64_t d : s.dims) count *= d;
-    SYMTILE_CHECK(count <= s.data.size(), "buffer '{}' of '{}' needs {} elements, has {}", b.name, f_.name, count,
-                  s.data.size());
+    SYMTILE_CHECK(count <= s.data.size(), "buffer '{}' of '{}' needs {} elements, has {}", b.name,
+                  f_.name, count, s.data.size());
     if (b.strides.empty()) {
       s.strides.assign(s.dims.size(), 1);
       for (size_t i = s.dims.size(); i-- > 1;) s.strides[i - 1] = s.strides[i] * s.dims[i];
@@ -111,7 +111,8 @@ class TileRun {
     // Undefined contents are NaN (or a loud integer), so that reading them shows.
     RefTensor data(a.buffer.dtype, dims);
     std::fill(data.f.begin(), data.f.end(), std::numeric_limits<double>::quiet_NaN());
-    if (!data.is_float_kind()) std::fill(data.i.begin(), data.i.end(), wrap_to(a.buffer.dtype, 0x5a5a5a5a5a5a5a5a));
+    if (!data.is_float_kind())
+      std::fill(data.i.begin(), data.i.end(), wrap_to(a.buffer.dtype, 0x5a5a5a5a5a5a5a5a));
     add_buffer(a.buffer, std::move(data));
     run(a.body);
     buffers_.erase(a.buffer.name);
@@ -127,8 +128,9 @@ class TileRun {
   }
 
   void store(Storage& s, int64_t at, const Number& value) {
-    SYMTILE_CHECK(at >= 0 && at < s.data.size(), "store to element {} of '{}' in '{}', which has {}", at,
-                  s.declaration.name, f_.name, s.data.size());
+    SYMTILE_CHECK(at >= 0 && at < s.data.size(),
+                  "store to element {} of '{}' in '{}', which has {}", at, s.declaration.name,
+                  f_.name, s.data.size());
     if (s.data.is_float_kind()) {
       s.data.f[static_cast<size_t>(at)] = value.real;
     } else {
@@ -141,8 +143,9 @@ class TileRun {
     int64_t at = 0;
     for (size_t i = 0; i < indices.size(); ++i) {
       const int64_t index = eval_int(indices[i]);
-      SYMTILE_CHECK(index >= 0 && index < s.dims[i], "index {} of dimension {} of '{}' in '{}' is outside [0, {})", index,
-                    i, buffer, f_.name, s.dims[i]);
+      SYMTILE_CHECK(index >= 0 && index < s.dims[i],
+                    "index {} of dimension {} of '{}' in '{}' is outside [0, {})", index, i, buffer,
+                    f_.name, s.dims[i]);
       at += index * s.strides[i];
     }
     return at;
@@ -162,9 +165,11 @@ class TileRun {
     if (const auto* l = e.as<Load>()) {
       const int64_t at = position(l->buffer, l->indices);
       const RefTensor& data = buffers_.at(l->buffer).data;
-      return data.is_float_kind() ? Number{data.f[static_cast<size_t>(at)], 0} : Number{0, data.i[static_cast<size_t>(at)]};
+      return data.is_float_kind() ? Number{data.f[static_cast<size_t>(at)], 0}
+                                  : Number{0, data.i[static_cast<size_t>(at)]};
     }
-    if (const auto* s = e.as<SelectExpr>()) return eval(eval_int(s->condition) ? s->then_value : s->else_value);
+    if (const auto* s = e.as<SelectExpr>())
+      return eval(eval_int(s->condition) ? s->then_value : s->else_value);
     if (const auto* u = e.as<UnaryExpr>()) return eval_unary_node(*u);
     if (const auto* b = e.as<BinaryExpr>()) return eval_binary_node(*b);
     if (const auto* c = e.as<CastExpr>()) {
@@ -221,23 +226,34 @@ class TileRun {
     const double inf = std::numeric_limits<double>::infinity();
     switch (kind) {
       case ReduceKind::sum:
-      case ReduceKind::any: return {0, 0};
+      case ReduceKind::any:
+        return {0, 0};
       case ReduceKind::prod:
-      case ReduceKind::all: return {1, 1};
-      case ReduceKind::max: return {-inf, cast_float_to_int(t, -inf)};
-      case ReduceKind::min: return {inf, cast_float_to_int(t, inf)};
-      default: return {};
+      case ReduceKind::all:
+        return {1, 1};
+      case ReduceKind::max:
+        return {-inf, cast_float_to_int(t, -inf)};
+      case ReduceKind::min:
+        return {inf, cast_float_to_int(t, inf)};
+      default:
+        return {};
     }
   }
 
   static BinaryOp operator_of(ReduceKind kind) {
     switch (kind) {
-      case ReduceKind::sum: return BinaryOp::add;
-      case ReduceKind::prod: return BinaryOp::mul;
-      case ReduceKind::max: return BinaryOp::max;
-      case ReduceKind::min: return BinaryOp::min;
-      case ReduceKind::any: return BinaryOp::logical_or;
-      default: return BinaryOp::logical_and;
+      case ReduceKind::sum:
+        return BinaryOp::add;
+      case ReduceKind::prod:
+        return BinaryOp::mul;
+      case ReduceKind::max:
+        return BinaryOp::max;
+      case ReduceKind::min:
+        return BinaryOp::min;
+      case ReduceKind::any:
+        return BinaryOp::logical_or;
+      default:
+        return BinaryOp::logical_and;
     }
   }
 
@@ -261,7 +277,7 @@ class TileRun {
   }
 
   const TileFunction& f_;
-  DimValues variables_;                 ///< symbols, loop variables and integer lets
+  DimValues variables_;                  ///< symbols, loop variables and integer lets
   std::map<std::string, double> reals_;  ///< lets of a float dtype
   std::map<std::string, Storage> buffers_;
 };

@@ -13,7 +13,8 @@ void PassManager::run(Module& module) {
         verify(module, context_.check_ops);
       } catch (const UserError& e) {
         // The module was fine before: a pass that breaks it is our bug, not the user's.
-        throw InternalError(fmt::format("pass '{}' left an invalid module: {}", pass->name, e.what()));
+        throw InternalError(
+            fmt::format("pass '{}' left an invalid module: {}", pass->name, e.what()));
       }
     }
     if (after) after(*pass, module);

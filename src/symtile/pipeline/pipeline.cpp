@@ -14,7 +14,8 @@ constexpr const char* kProducer = "symtile 0.1.0";
 int count_launches(const Module& module) {
   int launches = 0;
   for (const std::string& name : module.graph_names()) {
-    for (const Binding& b : module.graph(name).bindings) launches += std::holds_alternative<TileCall>(b.node);
+    for (const Binding& b : module.graph(name).bindings)
+      launches += std::holds_alternative<TileCall>(b.node);
   }
   return launches;
 }
@@ -22,13 +23,14 @@ int count_launches(const Module& module) {
 int count_operators(const Module& module) {
   int operators = 0;
   for (const std::string& name : module.graph_names()) {
-    for (const Binding& b : module.graph(name).bindings) operators += std::holds_alternative<OpCall>(b.node);
+    for (const Binding& b : module.graph(name).bindings)
+      operators += std::holds_alternative<OpCall>(b.node);
   }
   return operators;
 }
 
-format::CodeSection make_section(const Module& module, const LoweredProgram& lowered, const CpuTarget& target,
-                                 const CompileOptions& options) {
+format::CodeSection make_section(const Module& module, const LoweredProgram& lowered,
+                                 const CpuTarget& target, const CompileOptions& options) {
   const std::vector<TileFunction> kernels = schedule_kernels(module, lowered.kernels, target);
   CpuCodegenOptions codegen;
   codegen.threads = options.threads;
@@ -42,9 +44,9 @@ format::CodeSection make_section(const Module& module, const LoweredProgram& low
   for (size_t i = 0; i < kernels.size(); ++i) {
     const std::vector<std::string>& symbols = kernels[i].symbols;
     const DimExpr work = estimated_work(module.tile(lowered.kernels[i]));
-    section.info.kernels.push_back({code.kernels[i].symbol, lower_formula(code.kernels[i].parallel_extent, symbols),
-                                    lower_formula(code.kernels[i].scratch_bytes, symbols),
-                                    lower_formula(work, symbols)});
+    section.info.kernels.push_back(
+        {code.kernels[i].symbol, lower_formula(code.kernels[i].parallel_extent, symbols),
+         lower_formula(code.kernels[i].scratch_bytes, symbols), lower_formula(work, symbols)});
   }
   section.object = std::move(code.shared_object);
   return section;
@@ -73,7 +75,8 @@ void run_passes(Module& module, const CompileOptions& options, std::vector<PassT
   if (timings) *timings = manager.timings();
 }
 
-std::vector<TileFunction> schedule_kernels(const Module& module, const std::vector<std::string>& names,
+std::vector<TileFunction> schedule_kernels(const Module& module,
+                                           const std::vector<std::string>& names,
                                            const CpuTarget& target) {
   std::vector<TileFunction> out;
   for (const std::string& name : names) out.push_back(schedule_for_cpu(module.tile(name), target));
@@ -108,7 +111,8 @@ CompiledModel compile(Module module, const CompileOptions& options) {
   out.summary.timings.push_back({"schedule + code", seconds() - passes_done});
   out.summary.kernels = static_cast<int>(out.lowered.kernels.size());
   out.summary.launches = count_launches(out.module);
-  for (const Constant& c : out.lowered.constants) out.summary.constant_bytes += static_cast<int64_t>(c->bytes.size());
+  for (const Constant& c : out.lowered.constants)
+    out.summary.constant_bytes += static_cast<int64_t>(c->bytes.size());
   const GraphFunction& main = out.module.graph(Module::kMain);
   out.summary.arena_formula = main.arena_bytes ? main.arena_bytes->str() : "0";
   out.manifest = make_manifest(out.lowered, kProducer);

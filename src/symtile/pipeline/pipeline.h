@@ -15,7 +15,7 @@ namespace symtile {
 struct CompileOptions {
   /// Code is generated for each; empty: the level of this machine.
   std::vector<CpuLevel> cpus;
-  int threads = 0;  ///< compile threads; 0: all cores
+  int threads = 0;       ///< compile threads; 0: all cores
   bool optimize = true;  ///< false: only what is needed to run (the reference for `verify`)
   bool verify_each = false;
   /// Phase name, steps done and steps in all.
@@ -26,9 +26,9 @@ struct CompileOptions {
 };
 
 struct CompileSummary {
-  int operators = 0;      ///< bindings of main before lowering
-  int kernels = 0;        ///< distinct tile functions
-  int launches = 0;       ///< tile calls in all graph functions
+  int operators = 0;  ///< bindings of main before lowering
+  int kernels = 0;    ///< distinct tile functions
+  int launches = 0;   ///< tile calls in all graph functions
   int64_t constant_bytes = 0;
   std::string arena_formula;
   double seconds = 0;
@@ -49,12 +49,14 @@ struct CompiledModel {
 const std::vector<std::string>& pass_order(bool optimize);
 
 /// Runs the passes only.
-void run_passes(Module& module, const CompileOptions& options, std::vector<PassTiming>* timings = nullptr);
+void run_passes(Module& module, const CompileOptions& options,
+                std::vector<PassTiming>* timings = nullptr);
 
 CompiledModel compile(Module module, const CompileOptions& options);
 
 /// The tile functions that graph functions call, scheduled for one CPU level, in artifact order.
-std::vector<TileFunction> schedule_kernels(const Module& module, const std::vector<std::string>& names,
+std::vector<TileFunction> schedule_kernels(const Module& module,
+                                           const std::vector<std::string>& names,
                                            const CpuTarget& target);
 
 }  // namespace symtile

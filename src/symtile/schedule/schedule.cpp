@@ -1,9 +1,8 @@
 #include "symtile/schedule/schedule.h"
 
+#include "symtile/base/check.h"
 #include "symtile/schedule/cpu/contraction.h"
 #include "symtile/schedule/cpu/rows.h"
-
-#include "symtile/base/check.h"
 
 namespace symtile {
 namespace {
@@ -18,7 +17,9 @@ struct ScheduleTemplate {
 /// In order of preference; the last one takes everything.
 constexpr ScheduleTemplate kTemplates[] = {
     {"contraction",
-     [](const TileFunction& f, const ComputeForm& form) { return match_contraction(squeeze_unit_axes(form), f.facts).has_value(); },
+     [](const TileFunction& f, const ComputeForm& form) {
+       return match_contraction(squeeze_unit_axes(form), f.facts).has_value();
+     },
      schedule_contraction},
     {"rows", [](const TileFunction&, const ComputeForm&) { return true; }, schedule_rows},
 };

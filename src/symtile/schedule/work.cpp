@@ -15,7 +15,8 @@ DimExpr expr_work(const Expr& e) {
     if (b->dtype == DType::i64) return 0;
     return expr_work(b->a) + expr_work(b->b) + (b->op == BinaryOp::pow ? 32 : 1);
   }
-  if (const auto* s = e.as<SelectExpr>()) return expr_work(s->then_value) + expr_work(s->else_value) + 1;
+  if (const auto* s = e.as<SelectExpr>())
+    return expr_work(s->then_value) + expr_work(s->else_value) + 1;
   if (const auto* c = e.as<CastExpr>()) return expr_work(c->a) + 1;
   if (const auto* r = e.as<ReduceExpr>()) return extent_of(r->axes) * (expr_work(r->body) + 1);
   return 1;
@@ -27,7 +28,8 @@ DimExpr estimated_work(const TileFunction& f) {
   const auto form = compute_form(f);
   if (!form) return 0;
   DimExpr work = 0;
-  for (const ComputeStmt& stage : form->stages) work += extent_of(stage.axes) * expr_work(stage.value);
+  for (const ComputeStmt& stage : form->stages)
+    work += extent_of(stage.axes) * expr_work(stage.value);
   return work;
 }
 

@@ -18,7 +18,8 @@ const CpuTarget& cpu_target(CpuLevel level) {
 }
 
 std::string_view name_of(CpuLevel level) {
-  constexpr std::array<std::string_view, 4> names = {"x86-64-v2", "x86-64-v3", "x86-64-v4", "armv8"};
+  constexpr std::array<std::string_view, 4> names = {"x86-64-v2", "x86-64-v3", "x86-64-v4",
+                                                     "armv8"};
   return names[static_cast<size_t>(level)];
 }
 

@@ -17,10 +17,10 @@ enum class CpuLevel : uint8_t { x86_64_v2, x86_64_v3, x86_64_v4, armv8 };
 
 struct CpuTarget {
   CpuLevel level = CpuLevel::x86_64_v3;
-  std::string triple;         ///< LLVM target triple
-  std::string cpu;            ///< LLVM CPU name, e.g. "x86-64-v3"
-  std::string features;       ///< LLVM feature string
-  int vector_bytes = 32;      ///< width of one SIMD register
+  std::string triple;     ///< LLVM target triple
+  std::string cpu;        ///< LLVM CPU name, e.g. "x86-64-v3"
+  std::string features;   ///< LLVM feature string
+  int vector_bytes = 32;  ///< width of one SIMD register
   int vector_registers = 16;
   bool has_fma = true;
   int64_t l1_bytes = 32 << 10;

@@ -36,7 +36,8 @@ Constant constant_of(const GraphFunction& f, const std::vector<int>& defs, Value
   return node ? node->data : nullptr;
 }
 
-std::vector<std::string> bound_symbols(const GraphNode& node, const std::set<std::string>& in_scope) {
+std::vector<std::string> bound_symbols(const GraphNode& node,
+                                       const std::set<std::string>& in_scope) {
   std::vector<std::string> out;
   if (const auto* read = std::get_if<ReadDims>(&node)) return read->symbols;
   if (const auto* cast = std::get_if<MatchCast>(&node)) {
@@ -49,7 +50,8 @@ std::vector<std::string> bound_symbols(const GraphNode& node, const std::set<std
   return out;
 }
 
-bool has_effect(const GraphNode& node, const GraphFunction& f, const std::set<std::string>& needed) {
+bool has_effect(const GraphNode& node, const GraphFunction& f,
+                const std::set<std::string>& needed) {
   (void)f;
   if (std::holds_alternative<CheckDims>(node)) return true;
   if (const auto* read = std::get_if<ReadDims>(&node)) {

@@ -23,6 +23,7 @@ Constant constant_of(const GraphFunction& f, const std::vector<int>& defs, Value
 bool has_effect(const GraphNode& node, const GraphFunction& f, const std::set<std::string>& needed);
 
 /// Symbols that `node` binds (match_cast, read_dims), given those in scope before it.
-std::vector<std::string> bound_symbols(const GraphNode& node, const std::set<std::string>& in_scope);
+std::vector<std::string> bound_symbols(const GraphNode& node,
+                                       const std::set<std::string>& in_scope);
 
 }  // namespace symtile

@@ -9,11 +9,11 @@ namespace {
 
 /// Sizes that follow from the machine alone.
 struct TileSizes {
-  int64_t nr;       ///< columns of the register tile
-  int64_t mr;       ///< rows of the register tile
-  int64_t kc = 256; ///< reduction block: a kc x nr panel stays in L1
-  int64_t nc = 128; ///< columns of a task
-  int64_t mc;       ///< most rows of a task
+  int64_t nr;        ///< columns of the register tile
+  int64_t mr;        ///< rows of the register tile
+  int64_t kc = 256;  ///< reduction block: a kc x nr panel stays in L1
+  int64_t nc = 128;  ///< columns of a task
+  int64_t mc;        ///< most rows of a task
 };
 
 TileSizes tile_sizes(const CpuTarget& t, DType acc) {
@@ -31,7 +31,8 @@ TileSizes tile_sizes(const CpuTarget& t, DType acc) {
 
 class Template {
  public:
-  Template(const TileFunction& f, const ComputeForm& form, const Contraction& c, const CpuTarget& target)
+  Template(const TileFunction& f, const ComputeForm& form, const Contraction& c,
+           const CpuTarget& target)
       : f_(f), linear_(linearize(f, form)), c_(c), names_(f), stage_(linear_.stages.front()) {
     // The operands again, now with flat loads.
     visit(stage_.value, [&](const Expr& e) {
@@ -47,7 +48,8 @@ class Template {
     n_extent_ = linear_.facts.simplify(extent_of(c_.cols));
     k_extent_ = linear_.facts.simplify(extent_of(c_.k));
     if (const auto k = k_extent_.as_const()) sizes_.kc = std::clamp<int64_t>(*k, 1, sizes_.kc);
-    if (const auto n = n_extent_.as_const()) sizes_.nc = std::min(sizes_.nc, (*n + kPanel - 1) / kPanel * kPanel);
+    if (const auto n = n_extent_.as_const())
+      sizes_.nc = std::min(sizes_.nc, (*n + kPanel - 1) / kPanel * kPanel);
     sizes_.nc = std::max<int64_t>(sizes_.nc, kPanel);
     choose_row_block();
   }
@@ -86,7 +88,8 @@ class Template {
     const int64_t wanted = c_.packed ? 16 : 4;
     const DimExpr least = max(ceildiv(m_extent_, sizes_.mc), 1);
     const DimExpr most = max(ceildiv(m_extent_, 2 * sizes_.mr), 1);
-    const DimExpr blocks = linear_.facts.simplify(max(least, min(most, floordiv(wanted + tiles - 1, tiles))));
+    const DimExpr blocks =
+        linear_.facts.simplify(max(least, min(most, floordiv(wanted + tiles - 1, tiles))));
     mc_ = linear_.facts.simplify(max(round_up(ceildiv(m_extent_, blocks), sizes_.mr), sizes_.mr));
   }
 
@@ -94,33 +97,40 @@ class Template {
     const std::string kb = names_.fresh("kb");
     k0_ = names_.fresh("k0");
     k_len_ = names_.fresh("klen");
-    Buffer c{names_.fresh("ctile"), acc_type_, {DimExpr(sizes_.mc) * sizes_.nc}, Scope::scratch, {}};
+    Buffer c{
+        names_.fresh("ctile"), acc_type_, {DimExpr(sizes_.mc) * sizes_.nc}, Scope::scratch, {}};
     if (const auto mc = mc_.as_const()) c.dims = {DimExpr(*mc * sizes_.nc)};
     c_tile_ = c.name;
     std::vector<Buffer> buffers{c};
     std::vector<Stmt> steps;
     if (!c_.packed) {
-      Buffer b{names_.fresh("bpack"), acc_type_, {DimExpr(sizes_.nc * sizes_.kc)}, Scope::scratch, {}};
+      Buffer b{
+          names_.fresh("bpack"), acc_type_, {DimExpr(sizes_.nc * sizes_.kc)}, Scope::scratch, {}};
       b_pack_ = b.name;
       buffers.push_back(b);
       steps.push_back(pack_columns(buffers));
     }
     a_direct_ = row_is_direct();
     if (!a_direct_) {
-      Buffer a{names_.fresh("apack"), acc_type_, {DimExpr(sizes_.mc * sizes_.kc)}, Scope::scratch, {}};
+      Buffer a{
+          names_.fresh("apack"), acc_type_, {DimExpr(sizes_.mc * sizes_.kc)}, Scope::scratch, {}};
       a_pack_ = a.name;
       buffers.push_back(a);
       steps.push_back(pack_rows());
     }
     steps.push_back(multiply(var(kb)));
-    const DimExpr blocks = k_extent_.is_const() ? DimExpr(std::max<int64_t>(1, (*k_extent_.as_const() + sizes_.kc - 1) / sizes_.kc))
-                                                : max(ceildiv(k_extent_, sizes_.kc), 1);
+    const DimExpr blocks =
+        k_extent_.is_const()
+            ? DimExpr(std::max<int64_t>(1, (*k_extent_.as_const() + sizes_.kc - 1) / sizes_.kc))
+            : max(ceildiv(k_extent_, sizes_.kc), 1);
     single_block_ = blocks.is_const(1);
     Stmt block_body = let_all({{k0_, var(kb) * Expr(sizes_.kc)},
                                {k_len_, min(Expr(sizes_.kc), to_expr(k_extent_) - var(k0_))}},
                               block(std::move(steps)));
-    Stmt out = block({for_loop(kb, 0, to_expr(blocks), LoopKind::serial, std::move(block_body)), epilogue()});
-    for (auto it = buffers.rbegin(); it != buffers.rend(); ++it) out = allocate(*it, std::move(out));
+    Stmt out = block(
+        {for_loop(kb, 0, to_expr(blocks), LoopKind::serial, std::move(block_body)), epilogue()});
+    for (auto it = buffers.rbegin(); it != buffers.rend(); ++it)
+      out = allocate(*it, std::move(out));
     return out;
   }
 
@@ -136,7 +146,9 @@ class Template {
 
   Expr row_element(const Expr& m, const Expr& k) {
     if (!a_direct_) return load(a_pack_, acc_type_, {m * Expr(sizes_.kc) + k});
-    const Expr merged = merge_axes(merge_axes(row_operand_, c_.rows, "_m", linear_.facts).value, c_.k, "_k", linear_.facts).value;
+    const Expr merged = merge_axes(merge_axes(row_operand_, c_.rows, "_m", linear_.facts).value,
+                                   c_.k, "_k", linear_.facts)
+                            .value;
     return substitute(merged, {{"_m", var(m0_) + m}, {"_k", var(k0_) + k}});
   }
 
@@ -144,21 +156,24 @@ class Template {
   Expr col_element(const Expr& j, const Expr& k, const Expr& lane) {
     if (!c_.packed) {
       return load(b_pack_, acc_type_,
-                  {floordiv(j, Expr(kPanel)) * Expr(sizes_.kc * kPanel) + k * Expr(kPanel) + floormod(j, Expr(kPanel)) + lane});
+                  {floordiv(j, Expr(kPanel)) * Expr(sizes_.kc * kPanel) + k * Expr(kPanel) +
+                   floormod(j, Expr(kPanel)) + lane});
     }
-    // The packed constant has dims [.., panels, K, kPanel]; the flat index is linear in panel and k.
+    // The packed constant has dims [.., panels, K, kPanel]; the flat index is linear in panel and
+    // k.
     const auto& l = *col_operand_.as<Load>();
     const std::string n = c_.cols.back().name;
     const Expr first = substitute(l.indices[0], {{n, 0}, {c_.k[0].name, 0}});
     const Expr column = var(n0_) + j;
     return load(l.buffer, l.dtype,
-                {first + floordiv(column, Expr(kPanel)) * to_expr(k_extent_) * Expr(kPanel) + (var(k0_) + k) * Expr(kPanel) +
-                 floormod(column, Expr(kPanel)) + lane});
+                {first + floordiv(column, Expr(kPanel)) * to_expr(k_extent_) * Expr(kPanel) +
+                 (var(k0_) + k) * Expr(kPanel) + floormod(column, Expr(kPanel)) + lane});
   }
 
   /// bpack[panel][k][lane] = B(k, n), zero beyond the last column.
   Stmt pack_columns(std::vector<Buffer>& buffers) {
-    const std::string panel = names_.fresh("pj"), k = names_.fresh("kk"), x = names_.fresh("x"), n = names_.fresh("n");
+    const std::string panel = names_.fresh("pj"), k = names_.fresh("kk"), x = names_.fresh("x"),
+                      n = names_.fresh("n");
     const std::string start = names_.fresh("pn");
     const MergedExpr merged = merge_axes(col_operand_, c_.cols, n, linear_.facts);
     Expr element = merged.direct ? merged.value : col_operand_;
@@ -182,16 +197,19 @@ class Template {
       return for_loop(k, 0, var(k_len_), LoopKind::serial, let_all(k_values, std::move(lanes)));
     };
     const Expr whole = var(start) + Expr(kPanel) <= to_expr(n_extent_);
-    const Expr guarded = select(var(start) + var(x) < to_expr(n_extent_), element, imm(acc_type_, 0));
+    const Expr guarded =
+        select(var(start) + var(x) < to_expr(n_extent_), element, imm(acc_type_, 0));
     Stmt body = make_stmt(IfStmt{whole, copy(element), copy(guarded)});
     if (linear_.facts.proves_divisible(n_extent_, kPanel)) body = copy(element);
     if (tables) body = block({tables, body});
     body = let(start, var(n0_) + var(panel) * Expr(kPanel), std::move(body));
-    return for_loop(panel, 0, floordiv(var(n_len_) + Expr(kPanel - 1), Expr(kPanel)), LoopKind::serial, std::move(body));
+    return for_loop(panel, 0, floordiv(var(n_len_) + Expr(kPanel - 1), Expr(kPanel)),
+                    LoopKind::serial, std::move(body));
   }
 
   /// Column coordinates of one panel, decoded once and read from tables while packing.
-  Expr tabulate_columns(const Expr& element, const std::string& start, const std::string& x, std::vector<Buffer>& buffers, Stmt& tables) {
+  Expr tabulate_columns(const Expr& element, const std::string& start, const std::string& x,
+                        std::vector<Buffer>& buffers, Stmt& tables) {
     const std::string y = names_.fresh("y");
     // Columns beyond the last one decode to the last: their elements are masked anyway.
     const Expr column = min(var(start) + var(y), to_expr(n_extent_) - Expr(1));
@@ -213,9 +231,13 @@ class Template {
     const Expr by_row = merge_axes(row_operand_, c_.rows, "_m", linear_.facts).value;
     const MergedExpr by_both = merge_axes(by_row, c_.k, "_k", linear_.facts);
     const Expr at = var(m) * Expr(sizes_.kc) + var(k);
-    const Expr value = substitute(by_both.value, {{"_m", var(m0_) + var(m)}, {"_k", var(k0_) + var(k)}});
-    const LoopKind kind = by_both.direct && unit_stride(by_both.value, "_k", true) ? LoopKind::vectorized : LoopKind::serial;
-    return for_loop(m, 0, var(m_len_), LoopKind::serial, for_loop(k, 0, var(k_len_), kind, store(a_pack_, {at}, value)));
+    const Expr value =
+        substitute(by_both.value, {{"_m", var(m0_) + var(m)}, {"_k", var(k0_) + var(k)}});
+    const LoopKind kind = by_both.direct && unit_stride(by_both.value, "_k", true)
+                              ? LoopKind::vectorized
+                              : LoopKind::serial;
+    return for_loop(m, 0, var(m_len_), LoopKind::serial,
+                    for_loop(k, 0, var(k_len_), kind, store(a_pack_, {at}, value)));
   }
 
   /// ctile += A block * B block, register tile by register tile.
@@ -233,7 +255,9 @@ class Template {
       const std::string i = names_.fresh("i");
       const std::string end = names_.fresh("iend");
       const Expr end_value = done + floordiv(var(m_len_) - done, Expr(rows)) * Expr(rows);
-      strips.push_back(let(end, end_value, for_loop(i, done, var(end), LoopKind::serial, micro_kernel(rows, var(i), var(j), k_block), rows)));
+      strips.push_back(let(end, end_value,
+                           for_loop(i, done, var(end), LoopKind::serial,
+                                    micro_kernel(rows, var(i), var(j), k_block), rows)));
       if (left >= 0) left %= rows;
       done = end_value;
     }
@@ -249,15 +273,20 @@ class Template {
                       for_loop(x, 0, Expr(sizes_.nr), LoopKind::vectorized, body(var(r), var(x))));
     };
     const auto acc_at = [&](const Expr& r, const Expr& x) { return r * Expr(sizes_.nr) + x; };
-    const auto c_at = [&](const Expr& r, const Expr& x) { return (i + r) * Expr(sizes_.nc) + j + x; };
-    Stmt zero = tile([&](const Expr& r, const Expr& x) { return store(acc.name, {acc_at(r, x)}, imm(acc_type_, 0)); });
+    const auto c_at = [&](const Expr& r, const Expr& x) {
+      return (i + r) * Expr(sizes_.nc) + j + x;
+    };
+    Stmt zero = tile([&](const Expr& r, const Expr& x) {
+      return store(acc.name, {acc_at(r, x)}, imm(acc_type_, 0));
+    });
     Stmt resume = tile([&](const Expr& r, const Expr& x) {
       return store(acc.name, {acc_at(r, x)}, load(c_tile_, acc_type_, {c_at(r, x)}));
     });
     Stmt start = single_block() ? zero : make_stmt(IfStmt{equal(k_block, 0), zero, resume});
     Stmt step = tile([&](const Expr& r, const Expr& x) {
       return store(acc.name, {acc_at(r, x)},
-                   load(acc.name, acc_type_, {acc_at(r, x)}) + row_element(i + r, var(k)) * col_element(j, var(k), x));
+                   load(acc.name, acc_type_, {acc_at(r, x)}) +
+                       row_element(i + r, var(k)) * col_element(j, var(k), x));
     });
     Stmt loop = for_loop(k, 0, var(k_len_), LoopKind::serial, std::move(step));
     Stmt finish = tile([&](const Expr& r, const Expr& x) {
@@ -281,7 +310,9 @@ class Template {
     });
     Expr index = load("_", DType::i64, {linear_.store_index.at(stage_.buffer)});
     for (Expr* e : {&value, &index}) {
-      *e = merge_axes(merge_axes(*e, c_.rows, row, linear_.facts).value, c_.cols, col, linear_.facts).value;
+      *e =
+          merge_axes(merge_axes(*e, c_.rows, row, linear_.facts).value, c_.cols, col, linear_.facts)
+              .value;
       *e = substitute(*e, {{row, var(m0_) + var(m)}, {col, var(n0_) + var(n)}});
     }
     const Expr tile = load(c_tile_, acc_type_, {var(m) * Expr(sizes_.nc) + var(n)});
@@ -309,7 +340,8 @@ class Template {
 
 }  // namespace
 
-TileFunction schedule_contraction(const TileFunction& f, const ComputeForm& form, const CpuTarget& target) {
+TileFunction schedule_contraction(const TileFunction& f, const ComputeForm& form,
+                                  const CpuTarget& target) {
   const auto c = match_contraction(squeeze_unit_axes(form), f.facts);
   SYMTILE_CHECK(c.has_value(), "function '{}' is no contraction", f.name);
   return Template(f, form, *c, target).build();

@@ -12,6 +12,7 @@
 
 namespace symtile {
 
-TileFunction schedule_contraction(const TileFunction& f, const ComputeForm& form, const CpuTarget& target);
+TileFunction schedule_contraction(const TileFunction& f, const ComputeForm& form,
+                                  const CpuTarget& target);
 
 }  // namespace symtile

@@ -1,26 +1,32 @@
 #include "symtile/schedule/cpu/linear.h"
 
-#include "symtile/base/check.h"
-
 #include <algorithm>
+
+#include "symtile/base/check.h"
 
 namespace symtile {
 namespace {
 
 DimExpr atom_expr(const DimAtom& a) {
   switch (a.kind) {
-    case DimAtom::Kind::symbol: return DimExpr::symbol(a.name);
-    case DimAtom::Kind::floordiv: return floordiv(a.args[0], a.args[1]);
-    case DimAtom::Kind::floormod: return floormod(a.args[0], a.args[1]);
-    case DimAtom::Kind::min: return min(a.args[0], a.args[1]);
-    case DimAtom::Kind::max: return max(a.args[0], a.args[1]);
+    case DimAtom::Kind::symbol:
+      return DimExpr::symbol(a.name);
+    case DimAtom::Kind::floordiv:
+      return floordiv(a.args[0], a.args[1]);
+    case DimAtom::Kind::floormod:
+      return floormod(a.args[0], a.args[1]);
+    case DimAtom::Kind::min:
+      return min(a.args[0], a.args[1]);
+    case DimAtom::Kind::max:
+      return max(a.args[0], a.args[1]);
   }
   SYMTILE_UNREACHABLE();
 }
 
 bool mentions(const DimExpr& e, const std::set<std::string>& vars) {
   const std::set<std::string> symbols = e.symbols();
-  return std::any_of(symbols.begin(), symbols.end(), [&](const std::string& s) { return vars.count(s) > 0; });
+  return std::any_of(symbols.begin(), symbols.end(),
+                     [&](const std::string& s) { return vars.count(s) > 0; });
 }
 
 Buffer flat(const Buffer& b) {
@@ -88,7 +94,8 @@ Dims row_major_strides(const Dims& dims) {
 void add_axis_facts(Facts& facts, const std::vector<Axis>& axes) {
   for (const Axis& a : axes) {
     const auto high = facts.upper_bound(a.extent);
-    facts.bound(a.name, 0, high ? std::optional<int64_t>(std::max<int64_t>(*high - 1, 0)) : std::nullopt);
+    facts.bound(a.name, 0,
+                high ? std::optional<int64_t>(std::max<int64_t>(*high - 1, 0)) : std::nullopt);
     if (!a.extent.is_const()) facts.assume_le(DimExpr::symbol(a.name) + 1, a.extent);
   }
 }
@@ -111,7 +118,8 @@ LinearForm linearize(const TileFunction& f, const ComputeForm& form) {
   }
   for (const ComputeStmt& stage : form.stages) {
     std::vector<Expr> indices;
-    for (const Axis& a : stage.axes) indices.push_back(a.extent.is_const(1) ? Expr(0) : var(a.name));
+    for (const Axis& a : stage.axes)
+      indices.push_back(a.extent.is_const(1) ? Expr(0) : var(a.name));
     out.store_index[stage.buffer] = flat_index(indices, dims.at(stage.buffer), out.facts);
   }
   for (ComputeStmt& stage : squeeze_unit_axes(form).stages) {
@@ -142,7 +150,8 @@ std::map<std::string, Expr> decode_axes(const std::vector<Axis>& group, const Ex
   return out;
 }
 
-MergedExpr merge_axes(const Expr& e, const std::vector<Axis>& group, const std::string& merged, const Facts& facts) {
+MergedExpr merge_axes(const Expr& e, const std::vector<Axis>& group, const std::string& merged,
+                      const Facts& facts) {
   if (group.size() == 1) return {substitute(e, {{group[0].name, var(merged)}}), true};
   std::set<std::string> vars;
   for (const Axis& a : group) vars.insert(a.name);
@@ -155,7 +164,9 @@ MergedExpr merge_axes(const Expr& e, const std::vector<Axis>& group, const std::
     const DimExpr inner = affine->coefficient(group.back().name);
     DimExpr expected = inner;
     for (size_t i = group.size(); i-- > 0;) {
-      if (!group[i].extent.is_const(1) && !facts.proves_equal(affine->coefficient(group[i].name), expected)) return x;
+      if (!group[i].extent.is_const(1) &&
+          !facts.proves_equal(affine->coefficient(group[i].name), expected))
+        return x;
       expected *= group[i].extent;
     }
     return load(l->buffer, l->dtype, {to_expr(affine->rest + inner * DimExpr::symbol(merged))});
@@ -183,7 +194,8 @@ bool unit_stride(const Expr& e, const std::string& name, bool need_one) {
 }
 
 bool depends_on_any(const Expr& e, const std::vector<Axis>& axes) {
-  return std::any_of(axes.begin(), axes.end(), [&](const Axis& a) { return depends_on(e, a.name); });
+  return std::any_of(axes.begin(), axes.end(),
+                     [&](const Axis& a) { return depends_on(e, a.name); });
 }
 
 }  // namespace symtile

@@ -37,12 +37,14 @@ void add_axis_facts(Facts& facts, const std::vector<Axis>& axes);
 
 /// Rewrites `e` for one loop variable `merged` that runs over all points of the adjacent axes
 /// `group` in row-major order. Loads whose index has proportional strides become direct; anything
-/// else gets the decoded variables merged // inner % extent. Returns whether no decoding was needed.
+/// else gets the decoded variables merged // inner % extent. Returns whether no decoding was
+/// needed.
 struct MergedExpr {
   Expr value;
   bool direct;
 };
-MergedExpr merge_axes(const Expr& e, const std::vector<Axis>& group, const std::string& merged, const Facts& facts);
+MergedExpr merge_axes(const Expr& e, const std::vector<Axis>& group, const std::string& merged,
+                      const Facts& facts);
 
 /// variable -> decoded expression of `merged`, for all axes of the group.
 std::map<std::string, Expr> decode_axes(const std::vector<Axis>& group, const Expr& merged);

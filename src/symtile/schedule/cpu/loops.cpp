@@ -38,7 +38,8 @@ Stmt let(const std::string& name, Expr value, Stmt body) {
 }
 
 Stmt let_all(const std::vector<std::pair<std::string, Expr>>& values, Stmt body) {
-  for (auto it = values.rbegin(); it != values.rend(); ++it) body = let(it->first, it->second, std::move(body));
+  for (auto it = values.rbegin(); it != values.rend(); ++it)
+    body = let(it->first, it->second, std::move(body));
   return body;
 }
 
@@ -46,7 +47,8 @@ Stmt serial_nest(const std::vector<Axis>& axes, Stmt body) {
   int64_t points = 1;
   for (size_t i = axes.size(); i-- > 0;) {
     const auto extent = axes[i].extent.as_const();
-    points = extent && points <= 8 ? points * std::max<int64_t>(*extent, 1) : std::numeric_limits<int64_t>::max() / 2;
+    points = extent && points <= 8 ? points * std::max<int64_t>(*extent, 1)
+                                   : std::numeric_limits<int64_t>::max() / 2;
     const LoopKind kind = points <= 8 ? LoopKind::unrolled : LoopKind::serial;
     body = for_loop(axes[i].name, 0, to_expr(axes[i].extent), kind, std::move(body));
   }
@@ -67,8 +69,10 @@ Expr extreme(DType t, bool highest) {
   if (is_float(t)) return imm(t, highest ? -lowest(t) : lowest(t));
   if (t == DType::boolean) return bool_imm(highest);
   const int bits = static_cast<int>(size_of(t)) * 8;
-  if (is_unsigned_int(t)) return int_imm(t, highest ? (bits == 64 ? -1 : (int64_t{1} << bits) - 1) : 0);
-  const int64_t top = bits == 64 ? std::numeric_limits<int64_t>::max() : (int64_t{1} << (bits - 1)) - 1;
+  if (is_unsigned_int(t))
+    return int_imm(t, highest ? (bits == 64 ? -1 : (int64_t{1} << bits) - 1) : 0);
+  const int64_t top =
+      bits == 64 ? std::numeric_limits<int64_t>::max() : (int64_t{1} << (bits - 1)) - 1;
   return int_imm(t, highest ? top : -top - 1);
 }
 
@@ -76,25 +80,39 @@ Expr extreme(DType t, bool highest) {
 
 Expr identity_of(ReduceKind kind, DType dtype) {
   switch (kind) {
-    case ReduceKind::sum: return imm(dtype, 0);
-    case ReduceKind::prod: return imm(dtype, 1);
-    case ReduceKind::max: return extreme(dtype, false);
-    case ReduceKind::min: return extreme(dtype, true);
-    case ReduceKind::any: return bool_imm(false);
-    case ReduceKind::all: return bool_imm(true);
-    default: SYMTILE_UNREACHABLE("arg reductions have no identity");
+    case ReduceKind::sum:
+      return imm(dtype, 0);
+    case ReduceKind::prod:
+      return imm(dtype, 1);
+    case ReduceKind::max:
+      return extreme(dtype, false);
+    case ReduceKind::min:
+      return extreme(dtype, true);
+    case ReduceKind::any:
+      return bool_imm(false);
+    case ReduceKind::all:
+      return bool_imm(true);
+    default:
+      SYMTILE_UNREACHABLE("arg reductions have no identity");
   }
 }
 
 Expr combine(ReduceKind kind, Expr acc, Expr x) {
   switch (kind) {
-    case ReduceKind::sum: return binary(BinaryOp::add, std::move(acc), std::move(x));
-    case ReduceKind::prod: return binary(BinaryOp::mul, std::move(acc), std::move(x));
-    case ReduceKind::max: return binary(BinaryOp::max, std::move(acc), std::move(x));
-    case ReduceKind::min: return binary(BinaryOp::min, std::move(acc), std::move(x));
-    case ReduceKind::any: return binary(BinaryOp::logical_or, std::move(acc), std::move(x));
-    case ReduceKind::all: return binary(BinaryOp::logical_and, std::move(acc), std::move(x));
-    default: SYMTILE_UNREACHABLE("arg reductions are not combined stepwise");
+    case ReduceKind::sum:
+      return binary(BinaryOp::add, std::move(acc), std::move(x));
+    case ReduceKind::prod:
+      return binary(BinaryOp::mul, std::move(acc), std::move(x));
+    case ReduceKind::max:
+      return binary(BinaryOp::max, std::move(acc), std::move(x));
+    case ReduceKind::min:
+      return binary(BinaryOp::min, std::move(acc), std::move(x));
+    case ReduceKind::any:
+      return binary(BinaryOp::logical_or, std::move(acc), std::move(x));
+    case ReduceKind::all:
+      return binary(BinaryOp::logical_and, std::move(acc), std::move(x));
+    default:
+      SYMTILE_UNREACHABLE("arg reductions are not combined stepwise");
   }
 }
 
@@ -107,7 +125,8 @@ std::vector<Expr> outer_reductions(const Expr& e) {
   std::vector<Expr> out;
   const std::function<void(const Expr&)> walk = [&](const Expr& x) {
     if (x.as<ReduceExpr>()) {
-      const bool seen = std::any_of(out.begin(), out.end(), [&](const Expr& y) { return structurally_equal(x, y); });
+      const bool seen = std::any_of(out.begin(), out.end(),
+                                    [&](const Expr& y) { return structurally_equal(x, y); });
       if (!seen) out.push_back(x);
       return;
     }
@@ -162,12 +181,14 @@ bool any_arg_reduction(const Expr& e) {
 
 bool nested_reduction(const Expr& e) {
   const std::vector<Expr> all = outer_reductions(e);
-  return std::any_of(all.begin(), all.end(), [](const Expr& r) { return has_reduction(r.as<ReduceExpr>()->body); });
+  return std::any_of(all.begin(), all.end(),
+                     [](const Expr& r) { return has_reduction(r.as<ReduceExpr>()->body); });
 }
 
 }  // namespace
 
-StageEmitter::Split StageEmitter::split(const ComputeStmt& stage, const std::vector<Axis>& axes) const {
+StageEmitter::Split StageEmitter::split(const ComputeStmt& stage,
+                                        const std::vector<Axis>& axes) const {
   const bool reduces = has_reduction(stage.value);
   Split out{axes, {}};
   if (axes.empty()) return out;
@@ -178,7 +199,8 @@ StageEmitter::Split StageEmitter::split(const ComputeStmt& stage, const std::vec
   }
   size_t first = axes.size() - 1;
   while (first > 0) {
-    const std::vector<Axis> group(axes.begin() + static_cast<std::ptrdiff_t>(first) - 1, axes.end());
+    const std::vector<Axis> group(axes.begin() + static_cast<std::ptrdiff_t>(first) - 1,
+                                  axes.end());
     if (!merge_axes(stage.value, group, "_merged", form_.facts).direct) break;
     --first;
   }
@@ -193,7 +215,8 @@ Stmt StageEmitter::emit(const ComputeStmt& stage, const std::vector<Axis>& axes)
   return serial_nest(s.outer, emit_range(stage, s.inner, 0, to_expr(extent_of(s.inner))));
 }
 
-Stmt StageEmitter::emit_range(const ComputeStmt& stage, const std::vector<Axis>& inner, Expr begin, Expr end) {
+Stmt StageEmitter::emit_range(const ComputeStmt& stage, const std::vector<Axis>& inner, Expr begin,
+                              Expr end) {
   const std::string x = names_.fresh("x");
   const Expr value = merge_axes(stage.value, inner, x, form_.facts).value;
   Expr whole = form_.store_index.at(stage.buffer);
@@ -201,23 +224,27 @@ Stmt StageEmitter::emit_range(const ComputeStmt& stage, const std::vector<Axis>&
   const MergedExpr merged = merge_axes(load("_", DType::i64, {whole}), inner, x, form_.facts);
   const Expr index = merged.value.as<Load>()->indices[0];
   if (!has_reduction(value)) {
-    return for_loop(x, std::move(begin), std::move(end), LoopKind::vectorized, store(stage.buffer, {index}, value));
+    return for_loop(x, std::move(begin), std::move(end), LoopKind::vectorized,
+                    store(stage.buffer, {index}, value));
   }
   const int lanes = block_lanes(value.dtype());
   const std::string block_var = names_.fresh("xb");
   const Expr full_end = begin + (end - begin) / Expr(lanes) * Expr(lanes);
-  Stmt main = for_loop(block_var, begin, full_end, LoopKind::serial,
-                       emit_block(stage, value, index, x, var(block_var), lanes, end, false), lanes);
+  Stmt main =
+      for_loop(block_var, begin, full_end, LoopKind::serial,
+               emit_block(stage, value, index, x, var(block_var), lanes, end, false), lanes);
   const std::string tail = names_.fresh("xt");
-  Stmt rest = make_stmt(IfStmt{full_end < end,
-                               let(tail, full_end, emit_block(stage, value, index, x, var(tail), lanes, end, true)),
-                               nullptr});
+  Stmt rest = make_stmt(
+      IfStmt{full_end < end,
+             let(tail, full_end, emit_block(stage, value, index, x, var(tail), lanes, end, true)),
+             nullptr});
   return block({main, rest});
 }
 
 /// `lanes` neighbouring points at once: one vector accumulator a reduction, its loops outside.
-Stmt StageEmitter::emit_block(const ComputeStmt& stage, const Expr& value, const Expr& index, const std::string& x,
-                              Expr base, int lanes, const Expr& end, bool masked) {
+Stmt StageEmitter::emit_block(const ComputeStmt& stage, const Expr& value, const Expr& index,
+                              const std::string& x, Expr base, int lanes, const Expr& end,
+                              bool masked) {
   const std::vector<Expr> reductions = outer_reductions(value);
   std::vector<Expr> results;
   std::vector<Stmt> stmts;
@@ -244,8 +271,10 @@ Stmt StageEmitter::emit_block(const ComputeStmt& stage, const Expr& value, const
   for (size_t k = 0; k < reductions.size(); ++k) {
     replacements.push_back(load(buffers[k].name, buffers[k].dtype, {var(o)}));
   }
-  const Expr final_value = substitute(replace_exprs(value, reductions, replacements), {{x, base + var(o)}});
-  stmts.push_back(lane_loop(o, guard(o, store(stage.buffer, {substitute(index, {{x, base + var(o)}})}, final_value))));
+  const Expr final_value =
+      substitute(replace_exprs(value, reductions, replacements), {{x, base + var(o)}});
+  stmts.push_back(lane_loop(
+      o, guard(o, store(stage.buffer, {substitute(index, {{x, base + var(o)}})}, final_value))));
   Stmt out = block(std::move(stmts));
   for (const Buffer& b : buffers) out = allocate(b, std::move(out));
   return out;
@@ -258,7 +287,8 @@ Stmt StageEmitter::reduce_scalar(const ReduceExpr& r, const std::string& acc) {
   if (!has_reduction(r.body) && unit_stride(r.body, axes.back().name, true)) {
     first = axes.size() - 1;
     while (first > 0) {
-      const std::vector<Axis> group(axes.begin() + static_cast<std::ptrdiff_t>(first) - 1, axes.end());
+      const std::vector<Axis> group(axes.begin() + static_cast<std::ptrdiff_t>(first) - 1,
+                                    axes.end());
       if (!merge_axes(r.body, group, "_merged", form_.facts).direct) break;
       --first;
     }
@@ -271,7 +301,8 @@ Stmt StageEmitter::reduce_scalar(const ReduceExpr& r, const std::string& acc) {
   if (inner.empty()) return serial_nest(outer, step(r.body));
   const std::string k = names_.fresh("k");
   const Expr body = merge_axes(r.body, inner, k, form_.facts).value;
-  return serial_nest(outer, for_loop(k, 0, to_expr(extent_of(inner)), LoopKind::vectorized, step(body)));
+  return serial_nest(outer,
+                     for_loop(k, 0, to_expr(extent_of(inner)), LoopKind::vectorized, step(body)));
 }
 
 Stmt StageEmitter::emit_point(const ComputeStmt& stage, const std::map<std::string, Expr>& at) {
@@ -300,10 +331,12 @@ Stmt StageEmitter::emit_point(const ComputeStmt& stage, const std::map<std::stri
 Stmt parallel_over(const std::vector<Axis>& axes, const std::string& p, Stmt body) {
   std::vector<std::pair<std::string, Expr>> values;
   for (const auto& [name, value] : decode_axes(axes, var(p))) values.emplace_back(name, value);
-  return for_loop(p, 0, to_expr(extent_of(axes)), LoopKind::parallel, let_all(values, std::move(body)));
+  return for_loop(p, 0, to_expr(extent_of(axes)), LoopKind::parallel,
+                  let_all(values, std::move(body)));
 }
 
-TileFunction finish_schedule(const TileFunction& f, const LinearForm& form, Stmt body, const char* schedule) {
+TileFunction finish_schedule(const TileFunction& f, const LinearForm& form, Stmt body,
+                             const char* schedule) {
   TileFunction out = f;
   out.inputs = form.inputs;
   out.outputs = form.outputs;

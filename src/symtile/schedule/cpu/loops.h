@@ -52,11 +52,13 @@ class StageEmitter {
   Stmt emit_point(const ComputeStmt& stage, const std::map<std::string, Expr>& at);
 
   /// Lanes of one vectorised block of a reduction whose output axis is contiguous.
-  int block_lanes(DType dtype) const { return target_.lanes(std::max<int64_t>(size_of(dtype), 4)) * 4; }
+  int block_lanes(DType dtype) const {
+    return target_.lanes(std::max<int64_t>(size_of(dtype), 4)) * 4;
+  }
 
  private:
-  Stmt emit_block(const ComputeStmt& stage, const Expr& value, const Expr& index, const std::string& x,
-                  Expr base, int lanes, const Expr& end, bool masked);
+  Stmt emit_block(const ComputeStmt& stage, const Expr& value, const Expr& index,
+                  const std::string& x, Expr base, int lanes, const Expr& end, bool masked);
   Stmt reduce_scalar(const ReduceExpr& r, const std::string& acc);
 
   const LinearForm& form_;
@@ -68,6 +70,7 @@ class StageEmitter {
 Stmt parallel_over(const std::vector<Axis>& axes, const std::string& p, Stmt body);
 
 /// The scheduled function with flat buffers.
-TileFunction finish_schedule(const TileFunction& f, const LinearForm& form, Stmt body, const char* schedule);
+TileFunction finish_schedule(const TileFunction& f, const LinearForm& form, Stmt body,
+                             const char* schedule);
 
 }  // namespace symtile

@@ -50,7 +50,8 @@ void compact_values(GraphFunction& f) {
   }
   for (ValueId& r : f.results) keep(r);
   for (Value& v : values) {
-    if (v.placement.of.valid()) v.placement.of.index = renumber[static_cast<size_t>(v.placement.of.index)];
+    if (v.placement.of.valid())
+      v.placement.of.index = renumber[static_cast<size_t>(v.placement.of.index)];
   }
   f.values = std::move(values);
 }

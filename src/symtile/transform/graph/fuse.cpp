@@ -30,7 +30,8 @@ struct Group {
 
 class Fuser {
  public:
-  Fuser(Module& module, GraphFunction& f, PassContext& context, std::unordered_multimap<size_t, std::string>& known)
+  Fuser(Module& module, GraphFunction& f, PassContext& context,
+        std::unordered_multimap<size_t, std::string>& known)
       : module_(module), f_(f), context_(context), known_(known) {}
 
   void run() {
@@ -41,7 +42,8 @@ class Fuser {
     std::vector<bool> dropped(f_.bindings.size(), false);
     for (const Group& g : groups_) {
       if (!rebuild(g)) continue;
-      for (size_t k = 1; k < g.members.size(); ++k) dropped[static_cast<size_t>(g.members[k])] = true;
+      for (size_t k = 1; k < g.members.size(); ++k)
+        dropped[static_cast<size_t>(g.members[k])] = true;
     }
     for (size_t i = 0; i < f_.bindings.size(); ++i) {
       if (!dropped[i]) out.push_back(std::move(f_.bindings[i]));
@@ -157,7 +159,8 @@ class Fuser {
     if (has_reduction(stage.value)) return false;
     const std::vector<const Load*> loads = loads_of(stage.value);
     return std::all_of(loads.begin(), loads.end(), [&](const Load* l) {
-      return std::find(names.begin(), names.end(), l->buffer) == names.end() || is_identity_load(*l, stage);
+      return std::find(names.begin(), names.end(), l->buffer) == names.end() ||
+             is_identity_load(*l, stage);
     });
   }
 
@@ -201,9 +204,11 @@ class Fuser {
     inline_stages(function);
     inline_scalars(function, merged);
     const auto form = compute_form(function);
-    if (members.size() > 1 && form->stages.size() > 1 && shared_prefix(*form, function.facts) == 0) {
-      context_.note("fuse: the group of %{} stays apart: its stages share no axis to run in parallel",
-                    f_.value(binding(g.members.front()).result).name);
+    if (members.size() > 1 && form->stages.size() > 1 &&
+        shared_prefix(*form, function.facts) == 0) {
+      context_.note(
+          "fuse: the group of %{} stays apart: its stages share no axis to run in parallel",
+          f_.value(binding(g.members.front()).result).name);
       return false;
     }
     merged.callee = share(std::move(function), members);
@@ -211,7 +216,8 @@ class Fuser {
     return true;
   }
 
-  /// One function whose stages are those of the members in order; results in between are temporaries.
+  /// One function whose stages are those of the members in order; results in between are
+  /// temporaries.
   TileFunction merge(const std::vector<int>& members, TileCall& merged) {
     TileFunction out;
     ComputeForm all;
@@ -276,8 +282,9 @@ class Fuser {
     return b;
   }
 
-  static ComputeStmt renamed(ComputeStmt stage, const std::map<std::string, Buffer>& rename, const DimSubstitution& dims,
-                             std::map<std::string, Expr> values, int& next_axis) {
+  static ComputeStmt renamed(ComputeStmt stage, const std::map<std::string, Buffer>& rename,
+                             const DimSubstitution& dims, std::map<std::string, Expr> values,
+                             int& next_axis) {
     stage.buffer = rename.at(stage.buffer).name;
     for (Axis& a : stage.axes) {
       const std::string name = fmt::format("_i{}", next_axis++);
@@ -288,13 +295,15 @@ class Fuser {
     return stage;
   }
 
-  static Expr rename_expr(const Expr& e, const std::map<std::string, Buffer>& rename, const DimSubstitution& dims,
-                          const std::map<std::string, Expr>& values, int& next_axis) {
+  static Expr rename_expr(const Expr& e, const std::map<std::string, Buffer>& rename,
+                          const DimSubstitution& dims, const std::map<std::string, Expr>& values,
+                          int& next_axis) {
     // Reduction axes get names of their own as well, so that inlining can never capture.
     std::map<std::string, Expr> axis_names;
     const std::function<void(const Expr&)> name_axes = [&](const Expr& x) {
       if (const auto* r = x.as<ReduceExpr>()) {
-        for (const Axis& a : r->axes) axis_names.emplace(a.name, var(fmt::format("_i{}", next_axis++)));
+        for (const Axis& a : r->axes)
+          axis_names.emplace(a.name, var(fmt::format("_i{}", next_axis++)));
       }
     };
     visit(e, name_axes);
@@ -305,7 +314,8 @@ class Fuser {
         const auto it = all.find(v->name);
         return it == all.end() ? x : it->second;
       }
-      if (const auto* l = x.as<Load>()) return load(rename.at(l->buffer).name, l->dtype, l->indices);
+      if (const auto* l = x.as<Load>())
+        return load(rename.at(l->buffer).name, l->dtype, l->indices);
       if (const auto* r = x.as<ReduceExpr>()) {
         std::vector<Axis> axes;
         for (const Axis& a : r->axes) {
@@ -324,8 +334,9 @@ class Fuser {
     for (size_t a = call_node.args.size(); a-- > 0;) {
       const Constant c = constant_of(f_, defs, call_node.args[a]);
       if (!c || c->element_count() != 1) continue;
-      immediates[function.inputs[a].name] =
-          is_float(c->dtype) ? float_imm(c->dtype, c->as_double(0)) : int_imm(c->dtype, c->as_int(0));
+      immediates[function.inputs[a].name] = is_float(c->dtype)
+                                                ? float_imm(c->dtype, c->as_double(0))
+                                                : int_imm(c->dtype, c->as_int(0));
       function.inputs.erase(function.inputs.begin() + static_cast<std::ptrdiff_t>(a));
       call_node.args.erase(call_node.args.begin() + static_cast<std::ptrdiff_t>(a));
     }

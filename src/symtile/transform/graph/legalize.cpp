@@ -44,10 +44,12 @@ class Legalizer {
       constants.push_back(constant_of(f, defs, a));
       if (a.valid()) tile.args.push_back(a);
     }
-    auto function = lower_call(call, args, result_types(f.type(b.result)), constants, f.facts, call.op);
+    auto function =
+        lower_call(call, args, result_types(f.type(b.result)), constants, f.facts, call.op);
     if (!function) {
       fail(DiagId::unsupported, b.location,
-           "operator '{}' cannot be compiled: the result type {} has a dimension that is not a known "
+           "operator '{}' cannot be compiled: the result type {} has a dimension that is not a "
+           "known "
            "formula; give the input dimensions names or values",
            call.op, f.type(b.result).str());
     }
@@ -58,7 +60,8 @@ class Legalizer {
 
   std::optional<GraphNode> library(const GraphFunction& f, const Binding& b, const OpCall& call) {
     if (!find_library_call(call.op)) {
-      fail(DiagId::unsupported, b.location, "operator '{}' has neither a lowering nor a library call", call.op);
+      fail(DiagId::unsupported, b.location,
+           "operator '{}' has neither a lowering nor a library call", call.op);
     }
     (void)f;
     if (!module_.has(call.op)) module_.add(ExternFunction{call.op});

@@ -31,7 +31,11 @@ struct Block {
 class Planner {
  public:
   Planner(Module& module, GraphFunction& f)
-      : module_(module), f_(f), defs_(defining_bindings(f)), owner_(f.values.size(), -1), entry_(f.entry_symbols()) {}
+      : module_(module),
+        f_(f),
+        defs_(defining_bindings(f)),
+        owner_(f.values.size(), -1),
+        entry_(f.entry_symbols()) {}
 
   void run() {
     for (const ValueId p : f_.params) place(p, Placement::Kind::parameter);
@@ -53,7 +57,8 @@ class Planner {
   }
 
   bool is_result(ValueId id) const {
-    return std::any_of(f_.results.begin(), f_.results.end(), [&](ValueId r) { return root(r) == id; });
+    return std::any_of(f_.results.begin(), f_.results.end(),
+                       [&](ValueId r) { return root(r) == id; });
   }
 
   std::optional<DimExpr> bytes_of(const Type& type) const {
@@ -62,9 +67,11 @@ class Planner {
       if (!entry_.count(s)) return std::nullopt;
     }
     const DimExpr raw = f_.facts.simplify(product(*type.dims)) * size_of(type.dtype);
-    // The coefficients tell divisibility for nearly all tensors; a proof would cost more than it saves.
-    const bool aligned = std::all_of(raw.terms().begin(), raw.terms().end(),
-                                     [](const DimTerm& t) { return t.coefficient % kAlignment == 0; });
+    // The coefficients tell divisibility for nearly all tensors; a proof would cost more than it
+    // saves.
+    const bool aligned = std::all_of(raw.terms().begin(), raw.terms().end(), [](const DimTerm& t) {
+      return t.coefficient % kAlignment == 0;
+    });
     return aligned ? raw : round_up(raw, kAlignment);
   }
 
@@ -93,18 +100,21 @@ class Planner {
     } else if (const auto* read = std::get_if<ReadDims>(&b.node)) {
       alias(r, read->value);
     } else if (const auto* op = std::get_if<OpCall>(&b.node)) {
-      SYMTILE_CHECK(find_op(op->op) && find_op(op->op)->is_view, "'{}' must be lowered before planning", op->op);
+      SYMTILE_CHECK(find_op(op->op) && find_op(op->op)->is_view,
+                    "'{}' must be lowered before planning", op->op);
       alias(r, op->args.front());
     } else if (const auto* get = std::get_if<GetItem>(&b.node)) {
       visit_item(i, r, *get);
-    } else if (std::holds_alternative<TileCall>(b.node) || std::holds_alternative<DimsToTensor>(b.node)) {
+    } else if (std::holds_alternative<TileCall>(b.node) ||
+               std::holds_alternative<DimsToTensor>(b.node)) {
       if (f_.type(r).is_tensor()) own(r, i);
     } else if (f_.type(r).is_tensor()) {
       place(r, Placement::Kind::heap);
     }
   }
 
-  /// Members of a tile call's tuple are its output buffers; members of other tuples are handed over.
+  /// Members of a tile call's tuple are its output buffers; members of other tuples are handed
+  /// over.
   void visit_item(int i, ValueId r, const GetItem& get) {
     const int def = defs_[at(get.tuple)];
     const GraphNode* node = def >= 0 ? &f_.bindings[static_cast<size_t>(def)].node : nullptr;
@@ -122,7 +132,9 @@ class Planner {
     const auto use = [&](ValueId id, int when) {
       if (!id.valid()) return;
       const int block = owner_[at(root(id))];
-      if (block >= 0) blocks_[static_cast<size_t>(block)].end = std::max(blocks_[static_cast<size_t>(block)].end, when);
+      if (block >= 0)
+        blocks_[static_cast<size_t>(block)].end =
+            std::max(blocks_[static_cast<size_t>(block)].end, when);
     };
     for (size_t i = 0; i < f_.bindings.size(); ++i) {
       const GraphNode& node = f_.bindings[i].node;
@@ -154,7 +166,8 @@ class Planner {
         if (from < 0 || from == to) continue;
         Block& dying = blocks_[static_cast<size_t>(from)];
         Block& taken = blocks_[static_cast<size_t>(to)];
-        if (dying.end != static_cast<int>(i) || !f_.facts.proves_equal(dying.bytes, taken.bytes)) continue;
+        if (dying.end != static_cast<int>(i) || !f_.facts.proves_equal(dying.bytes, taken.bytes))
+          continue;
         // The same memory must not also come in as another operand.
         int appearances = 0;
         for (const ValueId a : call->args) appearances += root(a) == source;
@@ -191,7 +204,8 @@ class Planner {
     for (size_t i = 0; i < blocks_.size(); ++i) {
       if (blocks_[i].end >= 0) order.push_back(i);
     }
-    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return blocks_[a].estimate > blocks_[b].estimate; });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](size_t a, size_t b) { return blocks_[a].estimate > blocks_[b].estimate; });
     DimExpr total = 0;
     std::vector<size_t> placed;
     for (const size_t i : order) {
@@ -210,14 +224,18 @@ class Planner {
     f_.arena_bytes = f_.facts.simplify(total);
     for (size_t v = 0; v < owner_.size(); ++v) {
       Placement& p = f_.values[v].placement;
-      if (p.kind == Placement::Kind::arena) p.offset = blocks_[static_cast<size_t>(owner_[v])].offset;
+      if (p.kind == Placement::Kind::arena)
+        p.offset = blocks_[static_cast<size_t>(owner_[v])].offset;
     }
   }
 
-  DimExpr lowest_offset(const Block& b, const std::vector<const Block*>& rivals, const DimExpr& total) const {
+  DimExpr lowest_offset(const Block& b, const std::vector<const Block*>& rivals,
+                        const DimExpr& total) const {
     std::vector<std::pair<int64_t, DimExpr>> candidates{{0, DimExpr(0)}};
-    for (const Block* r : rivals) candidates.emplace_back(r->offset_estimate + r->estimate, r->offset + r->bytes);
-    std::stable_sort(candidates.begin(), candidates.end(), [](const auto& x, const auto& y) { return x.first < y.first; });
+    for (const Block* r : rivals)
+      candidates.emplace_back(r->offset_estimate + r->estimate, r->offset + r->bytes);
+    std::stable_sort(candidates.begin(), candidates.end(),
+                     [](const auto& x, const auto& y) { return x.first < y.first; });
     for (const auto& [value, offset] : candidates) {
       const bool fits = std::all_of(rivals.begin(), rivals.end(), [&](const Block* r) {
         // The estimate refutes most candidates without a proof.
@@ -243,7 +261,8 @@ void name_all_members(GraphFunction& f) {
   std::vector<Binding> out;
   std::set<std::pair<int32_t, int64_t>> present;
   for (const Binding& b : f.bindings) {
-    if (const auto* get = std::get_if<GetItem>(&b.node)) present.insert({get->tuple.index, get->index});
+    if (const auto* get = std::get_if<GetItem>(&b.node))
+      present.insert({get->tuple.index, get->index});
   }
   std::vector<Binding> bindings = std::move(f.bindings);
   for (Binding& b : bindings) {

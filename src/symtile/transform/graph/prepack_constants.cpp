@@ -60,7 +60,8 @@ TileFunction packed_kernel(TileFunction f, const Operand& operand) {
       const auto* l = e.as<Load>();
       if (!l || l->buffer != b.name) return e;
       const Expr row = l->indices[operand.k_at], column = l->indices[operand.n_at];
-      return load(l->buffer, l->dtype, {floordiv(column, Expr(kPanel)), row, floormod(column, Expr(kPanel))});
+      return load(l->buffer, l->dtype,
+                  {floordiv(column, Expr(kPanel)), row, floormod(column, Expr(kPanel))});
     });
   });
   return f;
@@ -76,8 +77,9 @@ Constant pack(const ConstantData& source, const Operand& operand) {
     for (int64_t column = 0; column < n; ++column) {
       const int64_t from = transposed ? column * k + row : row * n + column;
       const int64_t to = (column / kPanel * k + row) * kPanel + column % kPanel;
-      std::copy_n(source.bytes.begin() + static_cast<std::ptrdiff_t>(static_cast<size_t>(from) * size), size,
-                  out->bytes.begin() + static_cast<std::ptrdiff_t>(static_cast<size_t>(to) * size));
+      std::copy_n(
+          source.bytes.begin() + static_cast<std::ptrdiff_t>(static_cast<size_t>(from) * size),
+          size, out->bytes.begin() + static_cast<std::ptrdiff_t>(static_cast<size_t>(to) * size));
     }
   }
   return out;
@@ -104,7 +106,8 @@ class Prepacker {
           if (!replacement.valid()) {
             Constant panels = pack(*data, *operand);
             Dims dims(panels->dims.begin(), panels->dims.end());
-            replacement = f.add_value(f.value(weight).name + "_panels", Type::tensor(dims, panels->dtype));
+            replacement =
+                f.add_value(f.value(weight).name + "_panels", Type::tensor(dims, panels->dtype));
             out.push_back({replacement, ConstantNode{panels}, b.location});
           }
           weight = replacement;
@@ -117,9 +120,12 @@ class Prepacker {
   }
 
  private:
-  static Constant constant_in(const std::vector<Binding>& bindings, const std::vector<int>& defs, ValueId id) {
-    const int def = static_cast<size_t>(id.index) < defs.size() ? defs[static_cast<size_t>(id.index)] : -1;
-    const auto* node = def >= 0 ? std::get_if<ConstantNode>(&bindings[static_cast<size_t>(def)].node) : nullptr;
+  static Constant constant_in(const std::vector<Binding>& bindings, const std::vector<int>& defs,
+                              ValueId id) {
+    const int def =
+        static_cast<size_t>(id.index) < defs.size() ? defs[static_cast<size_t>(id.index)] : -1;
+    const auto* node =
+        def >= 0 ? std::get_if<ConstantNode>(&bindings[static_cast<size_t>(def)].node) : nullptr;
     return node ? node->data : nullptr;
   }
 

@@ -7,7 +7,8 @@ namespace {
 
 bool collect(const Stmt& s, ComputeForm& out) {
   if (const auto* b = as<BlockStmt>(s)) {
-    return std::all_of(b->stmts.begin(), b->stmts.end(), [&](const Stmt& x) { return collect(x, out); });
+    return std::all_of(b->stmts.begin(), b->stmts.end(),
+                       [&](const Stmt& x) { return collect(x, out); });
   }
   if (const auto* a = as<AllocateStmt>(s)) {
     out.temporaries.push_back(a->buffer);
@@ -72,7 +73,8 @@ bool shares_prefix(const ComputeForm& form, size_t p, const Facts& facts) {
 }  // namespace
 
 bool is_temporary(const ComputeForm& form, const std::string& name) {
-  return std::any_of(form.temporaries.begin(), form.temporaries.end(), [&](const Buffer& b) { return b.name == name; });
+  return std::any_of(form.temporaries.begin(), form.temporaries.end(),
+                     [&](const Buffer& b) { return b.name == name; });
 }
 
 size_t shared_prefix(const ComputeForm& form, const Facts& facts) {
@@ -100,7 +102,9 @@ Stmt make_body(const ComputeForm& form) {
 ComputeForm squeeze_unit_axes(ComputeForm form) {
   for (ComputeStmt& stage : form.stages) {
     std::map<std::string, Expr> zero;
-    std::erase_if(stage.axes, [&](const Axis& a) { return a.extent.is_const(1) && zero.emplace(a.name, 0).second; });
+    std::erase_if(stage.axes, [&](const Axis& a) {
+      return a.extent.is_const(1) && zero.emplace(a.name, 0).second;
+    });
     stage.value = rewrite(stage.value, [](const Expr& e) -> Expr {
       const auto* r = e.as<ReduceExpr>();
       if (!r) return e;

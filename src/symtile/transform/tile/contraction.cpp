@@ -1,6 +1,6 @@
-#include <algorithm>
-
 #include "symtile/transform/tile/contraction.h"
+
+#include <algorithm>
 
 namespace symtile {
 namespace {
@@ -30,8 +30,9 @@ bool reads_panels(const Expr& operand, const std::string& n, const std::vector<A
     const auto* v = e.as<VarRef>();
     return v && v->name == n;
   };
-  return kv && kv->name == k[0].name && hi && hi->op == BinaryOp::floordiv && is_n(hi->a) && hi->b.is_int(kPanel) &&
-         lo && lo->op == BinaryOp::floormod && is_n(lo->a) && lo->b.is_int(kPanel);
+  return kv && kv->name == k[0].name && hi && hi->op == BinaryOp::floordiv && is_n(hi->a) &&
+         hi->b.is_int(kPanel) && lo && lo->op == BinaryOp::floormod && is_n(lo->a) &&
+         lo->b.is_int(kPanel);
 }
 
 }  // namespace
@@ -59,7 +60,8 @@ std::optional<Contraction> match_contraction(const ComputeForm& form, const Fact
   if (!c.sum.defined() || stage.axes.empty()) return std::nullopt;
   const auto& reduce = *c.sum.as<ReduceExpr>();
   const auto* product = reduce.body.as<BinaryExpr>();
-  if (reduce.kind != ReduceKind::sum || !product || product->op != BinaryOp::mul) return std::nullopt;
+  if (reduce.kind != ReduceKind::sum || !product || product->op != BinaryOp::mul)
+    return std::nullopt;
   if (loads_of(product->a).empty() || loads_of(product->b).empty()) return std::nullopt;
   c.k = reduce.axes;
   const std::string& innermost = stage.axes.back().name;

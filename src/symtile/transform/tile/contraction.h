@@ -19,11 +19,12 @@ struct Contraction {
   std::vector<Axis> k;      ///< reduction axes
   Expr row_operand, col_operand;
   bool col_is_left = false;  ///< the column operand is the left factor of the product
-  Expr sum;  ///< the ReduceExpr inside the stage's value
-  bool packed = false;  ///< col_operand is panels: B[n // kPanel, k, n % kPanel]
+  Expr sum;                  ///< the ReduceExpr inside the stage's value
+  bool packed = false;       ///< col_operand is panels: B[n // kPanel, k, n % kPanel]
 };
 
-/// Recognises the single stage of `form` (squeezed; indices still those of the unflattened buffers).
+/// Recognises the single stage of `form` (squeezed; indices still those of the unflattened
+/// buffers).
 std::optional<Contraction> match_contraction(const ComputeForm& form, const Facts& facts);
 
 /// Product of the extents.

@@ -46,8 +46,10 @@ bool is_cheap(const Expr& e) {
   int cost = 0;
   visit(e, [&](const Expr& x) {
     if (x.dtype() == DType::i64 && !x.as<Load>()) return;  // index arithmetic
-    if (const auto* u = x.as<UnaryExpr>()) cost += u->op >= UnaryOp::sqrt && u->op <= UnaryOp::sigmoid ? 16 : 1;
-    if (const auto* b = x.as<BinaryExpr>()) cost += b->op == BinaryOp::pow || b->op == BinaryOp::div ? 16 : 1;
+    if (const auto* u = x.as<UnaryExpr>())
+      cost += u->op >= UnaryOp::sqrt && u->op <= UnaryOp::sigmoid ? 16 : 1;
+    if (const auto* b = x.as<BinaryExpr>())
+      cost += b->op == BinaryOp::pow || b->op == BinaryOp::div ? 16 : 1;
     if (x.as<Load>()) cost += 1;
     if (x.as<ReduceExpr>()) cost += 1000;
   });
@@ -81,7 +83,8 @@ bool try_inline(ComputeForm& form, size_t i) {
   const bool allowed = has_reduction(producer.value) ? sites == 1 && identity && !in_reduction
                                                      : sites <= 1 || is_cheap(producer.value);
   if (!allowed) return false;
-  for (size_t j = i + 1; j < form.stages.size(); ++j) form.stages[j].value = inline_into(form.stages[j].value, producer);
+  for (size_t j = i + 1; j < form.stages.size(); ++j)
+    form.stages[j].value = inline_into(form.stages[j].value, producer);
   form.stages.erase(form.stages.begin() + static_cast<std::ptrdiff_t>(i));
   std::erase_if(form.temporaries, [&](const Buffer& b) { return b.name == producer.buffer; });
   return true;
