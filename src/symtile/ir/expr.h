@@ -34,7 +34,16 @@ bool is_comparison(BinaryOp op);
 /// (`_last`: the last one); a NaN is best. max/min propagate NaN. Over nothing: sum 0, prod 1,
 /// max/min the lowest/highest value of the dtype (-inf/+inf for floats), any false, all true.
 enum class ReduceKind : uint8_t {
-  sum, prod, max, min, any, all, argmax, argmin, argmax_last, argmin_last
+  sum,
+  prod,
+  max,
+  min,
+  any,
+  all,
+  argmax,
+  argmin,
+  argmax_last,
+  argmin_last
 };
 std::string_view name_of(ReduceKind kind);
 
@@ -43,7 +52,7 @@ struct ExprNode;
 class Expr {
  public:
   Expr() = default;
-  Expr(int64_t value);                                 // NOLINT: i64 immediate
+  Expr(int64_t value);                                    // NOLINT: i64 immediate
   Expr(int value) : Expr(static_cast<int64_t>(value)) {}  // NOLINT
   explicit Expr(std::shared_ptr<const ExprNode> node) : node_(std::move(node)) {}
 
@@ -71,17 +80,49 @@ struct Axis {
   friend bool operator==(const Axis&, const Axis&) = default;
 };
 
-struct IntImm { DType dtype; int64_t value; };
-struct FloatImm { DType dtype; double value; };
-struct VarRef { DType dtype; std::string name; };
-struct Load { DType dtype; std::string buffer; std::vector<Expr> indices; };
-struct UnaryExpr { DType dtype; UnaryOp op; Expr a; };
+struct IntImm {
+  DType dtype;
+  int64_t value;
+};
+struct FloatImm {
+  DType dtype;
+  double value;
+};
+struct VarRef {
+  DType dtype;
+  std::string name;
+};
+struct Load {
+  DType dtype;
+  std::string buffer;
+  std::vector<Expr> indices;
+};
+struct UnaryExpr {
+  DType dtype;
+  UnaryOp op;
+  Expr a;
+};
 /// Both operands have one dtype (shifts too).
-struct BinaryExpr { DType dtype; BinaryOp op; Expr a, b; };
-struct SelectExpr { DType dtype; Expr condition, then_value, else_value; };
+struct BinaryExpr {
+  DType dtype;
+  BinaryOp op;
+  Expr a, b;
+};
+struct SelectExpr {
+  DType dtype;
+  Expr condition, then_value, else_value;
+};
 /// float->int truncates and saturates (NaN -> 0, as Rust `as`); int->int wraps; x->bool is x != 0.
-struct CastExpr { DType dtype; Expr a; };
-struct ReduceExpr { DType dtype; ReduceKind kind; std::vector<Axis> axes; Expr body; };
+struct CastExpr {
+  DType dtype;
+  Expr a;
+};
+struct ReduceExpr {
+  DType dtype;
+  ReduceKind kind;
+  std::vector<Axis> axes;
+  Expr body;
+};
 
 struct ExprNode {
   std::variant<IntImm, FloatImm, VarRef, Load, UnaryExpr, BinaryExpr, SelectExpr, CastExpr,

@@ -30,10 +30,10 @@ struct ValueId {
 
 // Each node lists its fields once; walking, rewriting, equality, hashing, printing and parsing
 // derive from the list. `f(name, field)` is called for every field in text order.
-#define SYMTILE_FIELDS(...)                                   \
-  template <typename Self, typename F>                        \
-  static void fields(Self& self, F&& f) {                     \
-    __VA_ARGS__                                               \
+#define SYMTILE_FIELDS(...)               \
+  template <typename Self, typename F>    \
+  static void fields(Self& self, F&& f) { \
+    __VA_ARGS__                           \
   }
 
 /// A high-level operator of op/ops.def. Optional absent arguments are invalid ValueIds.
@@ -74,7 +74,8 @@ struct GraphCall {
   friend bool operator==(const GraphCall&, const GraphCall&) = default;
 };
 
-/// Calls `then_fn` or `else_fn` with the same arguments. `condition` is a bool tensor of one element.
+/// Calls `then_fn` or `else_fn` with the same arguments. `condition` is a bool tensor of one
+/// element.
 struct If {
   ValueId condition;
   std::string then_fn, else_fn;

@@ -43,24 +43,60 @@ struct Buffer {
 struct StmtNode;
 using Stmt = std::shared_ptr<const StmtNode>;
 
-struct BlockStmt { std::vector<Stmt> stmts; };
+struct BlockStmt {
+  std::vector<Stmt> stmts;
+};
 /// buffer[axes] = value for every point of the axes; value may contain reductions.
-struct ComputeStmt { std::string buffer; std::vector<Axis> axes; Expr value; };
+struct ComputeStmt {
+  std::string buffer;
+  std::vector<Axis> axes;
+  Expr value;
+};
 /// `buffer` exists within `body`; contents start undefined.
-struct AllocateStmt { Buffer buffer; Stmt body; };
-struct StoreStmt { std::string buffer; std::vector<Expr> indices; Expr value; };
+struct AllocateStmt {
+  Buffer buffer;
+  Stmt body;
+};
+struct StoreStmt {
+  std::string buffer;
+  std::vector<Expr> indices;
+  Expr value;
+};
 /// var = begin, begin + step, ... while var < end. step >= 1.
-struct ForStmt { std::string var; Expr begin, end; int64_t step = 1; LoopKind kind; Stmt body; };
-struct LetStmt { std::string var; Expr value; Stmt body; };
+struct ForStmt {
+  std::string var;
+  Expr begin, end;
+  int64_t step = 1;
+  LoopKind kind;
+  Stmt body;
+};
+struct LetStmt {
+  std::string var;
+  Expr value;
+  Stmt body;
+};
 /// else_body may be null.
-struct IfStmt { Expr condition; Stmt then_body, else_body; };
+struct IfStmt {
+  Expr condition;
+  Stmt then_body, else_body;
+};
 /// Runs the tasks of worker `worker` of the mapping, in order, binding `vars`.
-struct TaskStmt { TaskMapping mapping; Expr worker; std::vector<std::string> vars; Stmt body; };
+struct TaskStmt {
+  TaskMapping mapping;
+  Expr worker;
+  std::vector<std::string> vars;
+  Stmt body;
+};
 /// All workers of the level wait; memory of `scope` written before is visible after.
-struct BarrierStmt { Scope scope; };
+struct BarrierStmt {
+  Scope scope;
+};
 /// A target instruction on buffer regions (matrix multiply, asynchronous copy, ...): each
 /// argument is a Load that names the first element, or a scalar.
-struct IntrinsicStmt { std::string name; std::vector<Expr> args; };
+struct IntrinsicStmt {
+  std::string name;
+  std::vector<Expr> args;
+};
 
 struct StmtNode {
   std::variant<BlockStmt, ComputeStmt, AllocateStmt, StoreStmt, ForStmt, LetStmt, IfStmt, TaskStmt,

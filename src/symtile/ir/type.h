@@ -21,12 +21,14 @@ using Dims = std::vector<DimExpr>;
 struct Type {
   enum class Kind : uint8_t { tensor, shape, scalar, tuple, func, object };
   Kind kind = Kind::object;
-  DType dtype = DType::f32;   ///< tensor, scalar
-  std::optional<Dims> dims;   ///< tensor, shape; nullopt: rank unknown
-  std::vector<Type> elements; ///< tuple: members; func: parameters, then the result
-  bool pure = true;           ///< func
+  DType dtype = DType::f32;    ///< tensor, scalar
+  std::optional<Dims> dims;    ///< tensor, shape; nullopt: rank unknown
+  std::vector<Type> elements;  ///< tuple: members; func: parameters, then the result
+  bool pure = true;            ///< func
 
-  static Type tensor(Dims dims, DType dtype) { return {Kind::tensor, dtype, std::move(dims), {}, true}; }
+  static Type tensor(Dims dims, DType dtype) {
+    return {Kind::tensor, dtype, std::move(dims), {}, true};
+  }
   static Type tensor_of_rank(int rank, DType dtype) {
     return tensor(Dims(static_cast<size_t>(rank), DimExpr::unknown()), dtype);
   }
