@@ -15,13 +15,15 @@ class Progress {
   explicit Progress(bool quiet) : on_(!quiet && isatty(STDERR_FILENO)) {}
   void operator()(const std::string& phase, int done, int total) {
     if (!on_) return;
-    const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    const double elapsed =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
     if (phase != phase_) {
       phase_ = phase;
       start_ = std::chrono::steady_clock::now();
     }
     std::fprintf(stderr, "\r\033[K%s: %d of %d", phase.c_str(), done, total);
-    if (done > 0 && done < total && elapsed > 0.5) std::fprintf(stderr, ", %.0f s left", elapsed / done * (total - done));
+    if (done > 0 && done < total && elapsed > 0.5)
+      std::fprintf(stderr, ", %.0f s left", elapsed / done * (total - done));
   }
   ~Progress() {
     if (on_) std::fprintf(stderr, "\r\033[K");
@@ -47,19 +49,22 @@ void add_compile(CLI::App& app) {
   command->add_option("-o,--output", flags->out, "artifact to write")->required();
   command->add_flag("--quiet", flags->quiet, "print nothing but errors");
   command->add_flag("--verify-each", flags->verify, "check the module after every pass");
-  flags->compile.add_to(*command);
+  flags->compile.add_to(*command, "--dim");
   command->callback([flags] {
     CompileOptions options = flags->compile.options();
     options.verify_each = flags->verify;
     auto progress = std::make_shared<Progress>(flags->quiet);
-    options.progress = [progress](const std::string& phase, int done, int total) { (*progress)(phase, done, total); };
-    const CompiledModel model = compile_file(flags->model, flags->compile.dims, options);
+    options.progress = [progress](const std::string& phase, int done, int total) {
+      (*progress)(phase, done, total);
+    };
+    const CompiledModel model = compile_file(flags->model, flags->compile.facts, options);
     save_artifact(model.parts(), flags->out);
     progress.reset();
     options.progress = nullptr;
     if (flags->quiet) return;
     const CompileSummary& s = model.summary;
-    fmt::print("{}: {} operators in {} launches of {} kernels\n", flags->out, s.operators, s.launches, s.kernels);
+    fmt::print("{}: {} operators in {} launches of {} kernels\n", flags->out, s.operators,
+               s.launches, s.kernels);
     fmt::print("  constants  {:.2f} MB\n", static_cast<double>(s.constant_bytes) / 1e6);
     fmt::print("  memory     {} bytes\n", s.arena_formula);
     fmt::print("  compiled in {:.2f} s\n", s.seconds);

@@ -108,8 +108,7 @@ void add_conform(CLI::App& app, int& exit_code) {
     };
     const ConformReport report = conform(flags->folder, options);
     if (flags->json) {
-      fmt::print("{}\n",
-                 to_json(report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+      print_json_text(to_json(report));
     } else {
       print_report(report, flags->verbose);
     }

@@ -1,73 +1,138 @@
-// symtile inspect MODEL [--after PASS] [--kernel K]
-#include "commands.h"
+// symtile inspect FILE [--after PASS] [--kernel K] [--memory]
+#include "inspect.h"
+
+#include <nlohmann/json.hpp>
+
 #include "symtile/backend/llvm/compile_cpu.h"
+#include "symtile/backend/vm/lower_program.h"
+#include "symtile/diag/diagnostic.h"
+#include "symtile/format/print_program.h"
 #include "symtile/schedule/schedule.h"
 #include "symtile/transform/passes.h"
 
 namespace symtile::cli {
 namespace {
 
-void print_kernel(const Module& module, const std::string& name, const std::string& view, const CpuTarget& target) {
-  const TileFunction* f = module.find_tile(name);
-  if (!f) throw UserError("error: there is no kernel '" + name + "'");
-  const TileFunction scheduled = schedule_for_cpu(*f, target);
-  if (view == "compute") {
-    fmt::print("{}", print(*f));
-  } else if (view == "scheduled") {
-    fmt::print("{}", print(scheduled));
+std::string text_of(const Module& module) {
+  PrintOptions printing;
+  printing.constants = false;
+  return print(module, printing);
+}
+
+void print_text(const InspectFlags& flags, const char* key, const std::string& text) {
+  if (flags.json) {
+    print_json_text({{"model", flags.file}, {key, text}});
   } else {
-    const CodeView code = view == "llvm" ? CodeView::optimized_llvm_ir : CodeView::assembly;
-    fmt::print("{}", view_code(scheduled, target, code));
+    fmt::print("{}", text);
   }
+}
+
+std::string kernel_code(const TileFunction& f, const std::string& view, const CpuTarget& target) {
+  if (view == "compute") return print(f);
+  const TileFunction scheduled = schedule_for_cpu(f, target);
+  if (view == "scheduled") return print(scheduled);
+  return view_code(scheduled, target,
+                   view == "llvm" ? CodeView::optimized_llvm_ir : CodeView::assembly);
+}
+
+void inspect_kernel(const Module& module, const InspectFlags& flags, const CpuTarget& target) {
+  const TileFunction* f = module.find_tile(flags.kernel);
+  if (!f) {
+    fail(DiagId::unknown_name, {}, "there is no kernel '{}'; the kernels are: {}", flags.kernel,
+         fmt::join(module.tile_names(), ", "));
+  }
+  const std::string code = kernel_code(*f, flags.view, target);
+  if (!flags.json) {
+    fmt::print("{}", code);
+    return;
+  }
+  print_json_text({{"kernel", flags.kernel},
+                   {"schedule", schedule_name(*f, target)},
+                   {"view", flags.view},
+                   {"code", code}});
+}
+
+void list_kernels(const Module& module, bool json, const CpuTarget& target) {
+  nlohmann::json out = nlohmann::json::array();
+  for (const std::string& name : module.tile_names()) {
+    const std::string schedule = schedule_name(module.tile(name), target);
+    out.push_back({{"name", name}, {"schedule", schedule}});
+    if (!json) fmt::print("{:48} {}\n", name, schedule);
+  }
+  if (json) print_json_text({{"kernels", out}});
+}
+
+void list_notes(const std::vector<std::string>& notes, bool json) {
+  if (json) return print_json_text({{"fusion", notes}});
+  for (const std::string& note : notes) fmt::print("{}\n", note);
+  fmt::print("{} decisions against fusion\n", notes.size());
+}
+
+/// The module after the pass of flags.after ("import": before any), as text.
+std::string module_after(Module& module, const InspectFlags& flags, CompileOptions& options) {
+  if (flags.after == "import") return text_of(module);
+  const std::vector<std::string>& order = pass_order(options.optimize);
+  if (std::find(order.begin(), order.end(), flags.after) == order.end()) {
+    fail(DiagId::unknown_name, {}, "no pass '{}' runs; the passes are: import, {}", flags.after,
+         fmt::join(order, ", "));
+  }
+  std::optional<std::string> text;  // of the first run of the pass
+  options.after_pass = [&](const PassRecord& pass, const Module& m) {
+    if (!text && flags.after == pass.name) text = text_of(m);
+  };
+  run_passes(module, options);
+  return text.value_or("");
+}
+
+void inspect_model(const InspectFlags& flags) {
+  CompileOptions options = flags.compile.options();
+  std::vector<std::string> facts = flags.compile.facts;
+  if (!flags.memory) facts.insert(facts.end(), flags.dims.begin(), flags.dims.end());
+  Module module = load_program(flags.file, facts);
+  if (!flags.after.empty()) {
+    return print_text(flags, "module", module_after(module, flags, options));
+  }
+  std::vector<std::string> notes;
+  if (flags.fusion) options.explain = &notes;
+  run_passes(module, options);
+  const CpuTarget& target =
+      cpu_target(options.cpus.empty() ? native_cpu_level() : options.cpus.front());
+  if (flags.fusion) return list_notes(notes, flags.json);
+  if (flags.memory) return inspect_memory(module, flags);
+  if (!flags.kernel.empty()) return inspect_kernel(module, flags, target);
+  if (flags.kernels) return list_kernels(module, flags.json, target);
+  if (flags.program) {
+    return print_text(flags, "program", format::to_text(lower_to_program(module).program));
+  }
+  print_text(flags, "module", text_of(module));
 }
 
 }  // namespace
 
 void add_inspect(CLI::App& app) {
-  struct Flags {
-    std::string model, after, kernel, view = "scheduled";
-    CompileFlags compile;
-    bool list = false;
-  };
-  auto flags = std::make_shared<Flags>();
-  CLI::App* command = app.add_subcommand("inspect", "look into a model: its IR after any pass, its kernels");
-  command->add_option("model", flags->model, "ONNX model or module text")->required();
-  command->add_option("--after", flags->after, "print the module after this pass ('import': before any)");
+  auto flags = std::make_shared<InspectFlags>();
+  CLI::App* command = app.add_subcommand(
+      "inspect", "look into a model or an artifact: IR after any pass, kernels, memory");
+  command->add_option("file", flags->file, "artifact, ONNX model or module text")->required();
+  command->add_option("--after", flags->after,
+                      "print the module after this pass ('import': before any)");
   command->add_option("--kernel", flags->kernel, "print one kernel");
-  command->add_option("--view", flags->view, "of the kernel: compute, scheduled, llvm, assembly");
-  command->add_flag("--kernels", flags->list, "list the kernels and their schedules");
-  flags->compile.add_to(*command);
+  command->add_option("--view", flags->view, "of the kernel")
+      ->check(CLI::IsMember({"compute", "scheduled", "llvm", "assembly"}));
+  command->add_flag("--kernels", flags->kernels, "list the kernels and their schedules");
+  command->add_flag("--memory", flags->memory,
+                    "the memory formula, where every value lives, and their sizes at --dim");
+  command->add_flag("--fusion", flags->fusion, "why kernels were not fused");
+  command->add_flag("--program", flags->program, "the program of the virtual machine");
+  command->add_flag("--json", flags->json, "print one JSON object");
+  command->add_option("--dim", flags->dims,
+                      "with --memory, a value: NAME=VALUE; else as --fact (repeatable)");
+  flags->compile.add_to(*command, "--fact");
   command->callback([flags] {
-    CompileOptions options = flags->compile.options();
-    Module module = load_module(flags->model, flags->compile.dims);
-    PrintOptions printing;
-    printing.constants = false;
-    if (flags->after == "import") {
-      fmt::print("{}", print(module, printing));
-      return;
-    }
-    bool printed = false;
-    options.after_pass = [&](const PassRecord& pass, const Module& m) {
-      if (flags->after == pass.name) {
-        if (!printed) fmt::print("{}", print(m, printing));
-        printed = true;
-      }
-    };
-    run_passes(module, options);
-    if (!flags->after.empty()) {
-      if (!printed) throw UserError("error: pass '" + flags->after + "' does not run; passes: " +
-                                    fmt::format("{}", fmt::join(pass_order(options.optimize), ", ")));
-      return;
-    }
-    const CpuTarget& target = cpu_target(options.cpus.empty() ? native_cpu_level() : options.cpus.front());
-    if (!flags->kernel.empty()) {
-      print_kernel(module, flags->kernel, flags->view, target);
-    } else if (flags->list) {
-      for (const std::string& name : module.tile_names()) {
-        fmt::print("{:48} {}\n", name, schedule_name(module.tile(name), target));
-      }
+    if (detect_file(flags->file) == FileKind::artifact) {
+      inspect_artifact(*flags);
     } else {
-      fmt::print("{}", print(module, printing));
+      inspect_model(*flags);
     }
   });
 }

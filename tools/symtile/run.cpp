@@ -8,7 +8,8 @@ namespace {
 std::string file_name(const std::string& output) {
   std::string out;
   for (const char c : output) {
-    const bool fine = std::isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_' || c == '-';
+    const bool fine =
+        std::isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_' || c == '-';
     out += fine ? c : '_';
   }
   return out.empty() || out[0] == '.' ? "_" + out : out;
@@ -18,7 +19,8 @@ std::vector<Constant> read_inputs(const api::Model& model, const std::vector<std
   std::map<std::string, std::string> files;
   for (const std::string& spec : specs) {
     const size_t eq = spec.rfind('=');
-    if (eq == std::string::npos) throw UserError("error: --input takes NAME=FILE.npy, not '" + spec + "'");
+    if (eq == std::string::npos)
+      throw UserError("error: --input takes NAME=FILE.npy, not '" + spec + "'");
     files[spec.substr(0, eq)] = spec.substr(eq + 1);
   }
   std::vector<Constant> out;
@@ -29,7 +31,8 @@ std::vector<Constant> read_inputs(const api::Model& model, const std::vector<std
     out.push_back(read_npy(it->second));
     files.erase(it);
   }
-  if (!files.empty()) throw UserError(fmt::format("error: the model has no input '{}'", files.begin()->first));
+  if (!files.empty())
+    throw UserError(fmt::format("error: the model has no input '{}'", files.begin()->first));
   return out;
 }
 
@@ -46,18 +49,20 @@ void add_run(CLI::App& app) {
   command->add_option("model", flags->model, "artifact, ONNX model or module text")->required();
   command->add_option("--input", flags->inputs, "NAME=FILE.npy (repeatable)");
   command->add_option("--output-dir", flags->directory, "folder for <output>.npy");
-  flags->compile.add_to(*command);
+  flags->compile.add_to(*command, "--dim");
   command->callback([flags] {
-    api::Model model = open_model(flags->model, flags->compile.dims, flags->compile.options());
+    api::Model model = open_model(flags->model, flags->compile.facts, flags->compile.options());
     const std::vector<Constant> inputs = read_inputs(model, flags->inputs);
     api::Session session(model, flags->compile.threads);
     const std::vector<Constant> outputs = run_session(session, inputs);
     if (!flags->directory.empty()) std::filesystem::create_directories(flags->directory);
     for (size_t i = 0; i < outputs.size(); ++i) {
       const symtile_value_info* info = symtile_model_output(model.get(), i);
-      fmt::print("{} {} ({})\n", info->name, name_of(outputs[i]->dtype), fmt::join(outputs[i]->dims, ", "));
+      fmt::print("{} {} ({})\n", info->name, name_of(outputs[i]->dtype),
+                 fmt::join(outputs[i]->dims, ", "));
       if (!flags->directory.empty()) {
-        write_npy(std::filesystem::path(flags->directory) / (file_name(info->name) + ".npy"), *outputs[i]);
+        write_npy(std::filesystem::path(flags->directory) / (file_name(info->name) + ".npy"),
+                  *outputs[i]);
       }
     }
   });

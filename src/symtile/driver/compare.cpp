@@ -37,6 +37,18 @@ Tolerance tolerance_of(DType dtype) {
   return {0, 0};
 }
 
+Tolerance scaled_tolerance(const ConstantData& expected) {
+  Tolerance out = tolerance_of(expected.dtype);
+  if (expected.dtype != DType::f32) return out;
+  double greatest = 0;
+  for (int64_t i = 0; i < expected.element_count(); ++i) {
+    const double e = std::abs(expected.as_double(i));
+    if (std::isfinite(e)) greatest = std::max(greatest, e);
+  }
+  out.absolute = std::max(out.absolute, 0x1p-22 * greatest);
+  return out;
+}
+
 Comparison compare(const ConstantData& actual, const ConstantData& expected,
                    const Tolerance& tolerance) {
   Comparison out;

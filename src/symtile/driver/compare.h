@@ -17,6 +17,10 @@ struct Tolerance {
 /// nothing at all for integers and bools.
 Tolerance tolerance_of(DType dtype);
 
+/// As tolerance_of; an f32 element that is left over from cancellation may be off by a few units in
+/// the last place of the greatest element.
+Tolerance scaled_tolerance(const ConstantData& expected);
+
 struct Comparison {
   std::string mismatch;  ///< empty: they agree; else dtype, shape, or the worst element
   double max_error = 0;  ///< the greatest absolute difference of finite elements

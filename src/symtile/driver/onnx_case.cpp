@@ -1,9 +1,8 @@
 #include "symtile/driver/onnx_case.h"
 
 #include <chrono>
-#include <fstream>
+#include <exception>
 #include <set>
-#include <sstream>
 
 #include "symtile/diag/diagnostic.h"
 #include "symtile/driver/compare.h"
@@ -17,14 +16,6 @@ namespace {
 
 namespace pb = onnx_import::pb;
 using Path = std::filesystem::path;
-
-std::string read_bytes(const Path& file) {
-  std::ifstream in(file, std::ios::binary);
-  if (!in) throw EnvironmentError(fmt::format("cannot open '{}'", file.string()));
-  std::stringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
 
 void collect_operators(const google::protobuf::RepeatedPtrField<pb::NodeProto>& nodes,
                        std::set<std::string>& out) {
@@ -56,11 +47,18 @@ struct Sample {
   Constant value() const { return parse_onnx_tensor(bytes, file); }
 };
 
+/// ONNX's generator of test data stores bf16 tensors as u16: the same bytes with the other dtype.
+Constant stored_as(DType dtype, const Constant& c) {
+  const bool same_bits = (dtype == DType::bf16 && c->dtype == DType::u16) ||
+                         (dtype == DType::u16 && c->dtype == DType::bf16);
+  return same_bits ? make_constant(dtype, c->dims, c->bytes) : c;
+}
+
 /// Runs the data sets of one case.
 class Case {
  public:
   Case(const Path& folder, const CaseOptions& options) : folder_(folder), options_(options) {
-    bytes_ = read_bytes(folder / "model.onnx");
+    bytes_ = read_whole_file(folder / "model.onnx");
     (void)model_.ParseFromString(bytes_);  // what is wrong with it is the importer's to say
     std::set<std::string> initialised;
     for (const pb::TensorProto& t : model_.graph().initializer()) initialised.insert(t.name());
@@ -75,25 +73,12 @@ class Case {
   /// Empty when the outputs agree; else what differs.
   std::string run(const Path& data_set) {
     const std::vector<Sample> inputs = read(data_set, "input", inputs_);
-    std::vector<Constant> actual;
-    try {
-      actual = outputs_of(bytes_, inputs);
-    } catch (const DiagnosticError& e) {
-      if (e.id() != DiagId::unsupported) throw;
-      const auto [fixed, free] = fix_integers(inputs);
-      if (free.size() == inputs.size()) throw;
-      try {
-        actual = outputs_of(fixed, free);
-      } catch (const DiagnosticError&) {
-        throw e;  // the first one is about the model as it is
-      }
-      inputs_fixed = true;
-    }
+    const std::vector<Constant> actual = outputs_of(inputs);
     const std::vector<Sample> expected = read(data_set, "output", outputs_);
     if (expected.empty()) throw UserError("error: the data set has no outputs");
     for (size_t i = 0; i < expected.size(); ++i) {
-      const Constant e = expected[i].value();
-      const Comparison c = compare(*actual.at(i), *e, tolerance_of(e->dtype));
+      const Constant e = stored_as(actual.at(i)->dtype, expected[i].value());
+      const Comparison c = compare(*actual[i], *e, scaled_tolerance(*e));
       if (!c.agree()) return fmt::format("output '{}': {}", expected[i].name, c.mismatch);
     }
     return {};
@@ -106,12 +91,40 @@ class Case {
     for (size_t i = 0; i < names.size(); ++i) {
       const Path file = data_set / fmt::format("{}_{}.pb", kind, i);
       if (!std::filesystem::exists(file)) break;
-      out.push_back({names[i], read_bytes(file), file.filename().string()});
+      out.push_back({names[i], read_whole_file(file), file.filename().string()});
     }
     return out;
   }
 
-  /// The model with all integer inputs of rank 0 or 1 as initialisers, and the other inputs.
+  /// Outputs of the model; where that takes it, with its small integer inputs fixed.
+  std::vector<Constant> outputs_of(const std::vector<Sample>& inputs) {
+    std::exception_ptr first;
+    try {
+      return run_model(bytes_, inputs);
+    } catch (const DiagnosticError& e) {
+      if (e.id() != DiagId::unsupported && e.id() != DiagId::bad_input) throw;
+      first = std::current_exception();
+    } catch (const api::Error& e) {
+      // A run-time check of something that only a constant can select, such as dropout's training.
+      if (e.status() != SYMTILE_USER_ERROR) throw;
+      first = std::current_exception();
+    }
+    const auto [fixed, free] = fix_integers(inputs);
+    if (free.size() == inputs.size()) std::rethrow_exception(first);
+    try {
+      std::vector<Constant> out = run_model(fixed, free);
+      inputs_fixed = true;
+      return out;
+    } catch (const DiagnosticError& e) {
+      if (e.id() == DiagId::unsupported) throw;
+    } catch (const api::Error&) {
+      // The first error is the one about the model as it is.
+    }
+    std::rethrow_exception(first);
+  }
+
+  /// The model with all integer and bool inputs of rank 0 or 1 as initialisers, and the other
+  /// inputs.
   std::pair<std::string, std::vector<Sample>> fix_integers(
       const std::vector<Sample>& inputs) const {
     constexpr int64_t kMaxElements = 64;
@@ -121,7 +134,8 @@ class Case {
       pb::TensorProto tensor;
       const bool read = tensor.ParseFromString(input.bytes);
       const auto type = tensor.data_type();
-      const bool integer = type == pb::TensorProto::INT64 || type == pb::TensorProto::INT32;
+      const bool integer = type == pb::TensorProto::INT64 || type == pb::TensorProto::INT32 ||
+                           type == pb::TensorProto::BOOL;
       const bool small =
           tensor.dims_size() <= 1 && (tensor.dims_size() == 0 || tensor.dims(0) <= kMaxElements);
       if (!read || !integer || !small) {
@@ -134,8 +148,8 @@ class Case {
     return {fixed.SerializeAsString(), free};
   }
 
-  std::vector<Constant> outputs_of(const std::string& model,
-                                   const std::vector<Sample>& samples) const {
+  std::vector<Constant> run_model(const std::string& model,
+                                  const std::vector<Sample>& samples) const {
     Module module = import_onnx_bytes(model, "model.onnx", folder_);
     const GraphFunction& main = module.graph(Module::kMain);
     std::vector<Constant> inputs;
@@ -145,7 +159,7 @@ class Case {
       if (it == samples.end()) {
         throw UserError(fmt::format("error: the data set has no input '{}'", main.value(p).name));
       }
-      inputs.push_back(it->value());
+      inputs.push_back(stored_as(main.type(p).dtype, it->value()));
     }
     return options_.reference ? interpret(module, inputs)
                               : compile_and_run(std::move(module), inputs);
@@ -208,7 +222,7 @@ std::vector<std::string> operators_of_case(const Path& folder) {
   std::set<std::string> operators;
   try {
     pb::ModelProto model;
-    if (model.ParseFromString(read_bytes(folder / "model.onnx"))) {
+    if (model.ParseFromString(read_whole_file(folder / "model.onnx"))) {
       collect_operators(model.graph().node(), operators);
       for (const pb::FunctionProto& f : model.functions()) collect_operators(f.node(), operators);
     }
