@@ -72,6 +72,13 @@ class KernelCodegen {
     Lanes begin, end;
     std::optional<int64_t> count;  ///< iterations, when constant
   };
+  /// A division whose quotient is fixed, and whose remainder counts up, in the current segment of
+  /// a vectorised loop.
+  struct Segment {
+    LaneDivision division;
+    Lanes quotient;
+    Lanes rest_less_var;  ///< the remainder minus the loop variable
+  };
   enum class Hint : uint8_t { none, finished, unroll };
   using Body = std::function<void(llvm::Value*)>;
 
@@ -108,6 +115,11 @@ class KernelCodegen {
   void emit_lane_group(const ForStmt& n, const Lanes& base, int lanes, llvm::Value* mask,
                        ShadowSet* shadows);
   void emit_strip_mined(const ForStmt& n, const LoopBounds& bounds, const VectorPlan& plan);
+  void emit_strips(const ForStmt& n, llvm::Value* begin, llvm::Value* end, const VectorPlan& plan,
+                   ShadowSet* wide, ShadowSet& narrow);
+  void emit_segments(const ForStmt& n, const LoopBounds& bounds, const VectorPlan& plan,
+                     ShadowSet* wide, ShadowSet& narrow);
+  const Segment* find_segment(const BinaryExpr& n) const;
   bool can_mask_tail(const VectorPlan& plan) const;
   ShadowSet make_shadows(const VectorPlan& plan, int lanes);
   void fold_shadows(ShadowSet& wide, ShadowSet& narrow);
@@ -186,6 +198,8 @@ class KernelCodegen {
   llvm::Value* mask_ = nullptr;   ///< active lanes; null: all
   bool some_lane_active_ = true;  ///< false inside arms of a select
   ShadowSet* shadows_ = nullptr;
+  std::string segment_var_;
+  std::vector<Segment> segments_;
   int unrolled_bodies_ = 0;
 };
 

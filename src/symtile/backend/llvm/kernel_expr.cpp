@@ -189,6 +189,10 @@ Lanes KernelCodegen::emit_node(const Expr& e) {
 }
 
 Lanes KernelCodegen::emit_binary(const BinaryExpr& n) {
+  if (const Segment* segment = find_segment(n)) {
+    if (n.op == BinaryOp::floordiv) return segment->quotient;
+    return add(segment->rest_less_var, variables_.at(segment_var_).lanes);
+  }
   const Lanes a = emit(n.a);
   const Lanes b = emit(n.b);
   const DType dtype = n.a.dtype();

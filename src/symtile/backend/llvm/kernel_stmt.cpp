@@ -13,7 +13,7 @@ namespace {
 /// Larger local buffers go to the scratch area, to keep stacks small.
 constexpr int64_t kMaxStackBytes = 64 << 10;
 /// Loops marked unrolled stay loops once a kernel has expanded this many bodies.
-constexpr int kMaxUnrolledBodies = 8192;
+constexpr int kMaxUnrolledBodies = 2048;
 constexpr int64_t kMaxUnrolledTasks = 64;
 
 }  // namespace
@@ -49,7 +49,14 @@ void KernelCodegen::with_variable(const std::string& name, Variable variable,
   const std::optional<Variable> hidden =
       it == variables_.end() ? std::nullopt : std::optional<Variable>(it->second);
   variables_[name] = variable;
-  f();
+  if (name == segment_var_ && hidden) {
+    // The name means something else inside.
+    const auto segments = std::exchange(segments_, {});
+    f();
+    segments_ = segments;
+  } else {
+    f();
+  }
   if (hidden) {
     variables_[name] = *hidden;
   } else {

@@ -12,8 +12,10 @@ namespace {
 
 /// Local buffers up to this size get a vector accumulator for each element.
 constexpr int64_t kMaxShadowElements = 256;
-/// A constant extent up to this many registers is one lane group.
+/// One lane group spans up to this many registers.
 constexpr int kMaxGroupRegisters = 4;
+/// A constant extent up to this many registers becomes lane groups in a row instead of a loop.
+constexpr int kMaxExpandedRegisters = 16;
 
 /// How many registers each value of a strip-mined loop spans: enough to hide the latency of
 /// accumulators and to spread the loop's overhead, but not when the body is long already.
@@ -33,10 +35,24 @@ void KernelCodegen::emit_vectorized(const ForStmt& n) {
   const int64_t count = *bounds.count;
   if (count <= 1) return emit_unrolled(n, bounds.begin, count);
   const int lanes = target_.lanes(plan.element_bytes);
-  if (count > kMaxGroupRegisters * lanes) return emit_strip_mined(n, bounds, plan);
-  ShadowSet shadows = make_shadows(plan, static_cast<int>(count));
-  emit_lane_group(n, bounds.begin, static_cast<int>(count), nullptr, &shadows);
-  finish_shadows(shadows);
+  const int widest = kMaxGroupRegisters * lanes;
+  const bool cut = !plan.divisions.empty() && n.step == 1;
+  const int64_t expanded = plan.reductions.empty() ? kMaxExpandedRegisters * lanes : widest;
+  if (cut || count > expanded) return emit_strip_mined(n, bounds, plan);
+  // Groups of a power of two: LLVM makes a mess of registers that are partly used.
+  for (int64_t done = 0; done < count;) {
+    int width = 1;
+    while (2 * width <= std::min<int64_t>(count - done, widest)) width *= 2;
+    const Lanes first = add(bounds.begin, Lanes{nullptr, done * n.step});
+    if (width == 1) {
+      with_variable(n.var, {first, non_negative(n.begin)}, [&] { emit(n.body); });
+    } else {
+      ShadowSet shadows = make_shadows(plan, width);
+      emit_lane_group(n, first, width, nullptr, &shadows);
+      finish_shadows(shadows);
+    }
+    done += width;
+  }
 }
 
 void KernelCodegen::emit_lane_group(const ForStmt& n, const Lanes& base, int lanes, Value* mask,
@@ -70,14 +86,30 @@ Value* KernelCodegen::mask_below(Value* count, int lanes) {
 void KernelCodegen::emit_strip_mined(const ForStmt& n, const LoopBounds& bounds,
                                      const VectorPlan& plan) {
   const int lanes = std::max(target_.lanes(plan.element_bytes), 2);
-  const int wide_lanes = lanes * interleave_of(plan);
+  const int interleave = interleave_of(plan);
+  ShadowSet narrow = make_shadows(plan, lanes);
+  ShadowSet wide;
+  if (interleave > 1) wide = make_shadows(plan, lanes * interleave);
+  ShadowSet* wide_or_none = interleave > 1 ? &wide : nullptr;
+  if (!plan.divisions.empty() && n.step == 1) {
+    emit_segments(n, bounds, plan, wide_or_none, narrow);
+  } else {
+    emit_strips(n, first_lane(bounds.begin), first_lane(bounds.end), plan, wide_or_none, narrow);
+  }
+  if (wide_or_none) fold_shadows(wide, narrow);
+  finish_shadows(narrow);
+}
+
+void KernelCodegen::emit_strips(const ForStmt& n, Value* begin, Value* end, const VectorPlan& plan,
+                                ShadowSet* wide, ShadowSet& narrow) {
+  const int lanes = narrow.lanes;
   // In iterations: [0, count) as wide strips, then narrow strips, then the rest.
-  Value* begin = first_lane(bounds.begin);
-  Value* count = first_lane(subtract(bounds.end, bounds.begin));
+  Value* count = first_lane(subtract(Lanes{end}, Lanes{begin}));
   if (n.step != 1) {
     count = b_.CreateAdd(count, int_constant(i64(), n.step - 1));
     count = b_.CreateSDiv(count, int_constant(i64(), n.step));
   }
+  count = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, count, int_constant(i64(), 0));
   const auto first_of = [&](Value* iteration) {
     return add(Lanes{begin}, multiply(Lanes{iteration}, Lanes{nullptr, n.step}));
   };
@@ -88,38 +120,83 @@ void KernelCodegen::emit_strip_mined(const ForStmt& n, const LoopBounds& bounds,
   const auto is_empty = [](Value* from, Value* to) {
     return from == to && llvm::isa<llvm::Constant>(from);  // constants are unique
   };
-  const auto strip_loop = [&](Value* from, Value* to, int width, ShadowSet& shadows) {
+  const auto strip_loop = [&](Value* from, Value* to, ShadowSet& shadows) {
     if (is_empty(from, to)) return;
-    counted_loop(Lanes{from}, Lanes{to}, width, Hint::finished,
-                 [&](Value* i) { emit_lane_group(n, first_of(i), width, nullptr, &shadows); });
+    counted_loop(Lanes{from}, Lanes{to}, shadows.lanes, Hint::finished, [&](Value* i) {
+      emit_lane_group(n, first_of(i), shadows.lanes, nullptr, &shadows);
+    });
   };
-  count = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, count, int_constant(i64(), 0));
   Value* done = int_constant(i64(), 0);
-  ShadowSet narrow = make_shadows(plan, lanes);
   const bool masked = can_mask_tail(plan);
-  if (wide_lanes > lanes) {
-    ShadowSet wide = make_shadows(plan, wide_lanes);
-    Value* to = whole_strips(done, wide_lanes);
-    strip_loop(done, to, wide_lanes, wide);
-    fold_shadows(wide, narrow);
+  if (wide) {
+    Value* to = whole_strips(done, wide->lanes);
+    strip_loop(done, to, *wide);
     done = to;
   }
-  if (!masked || wide_lanes == lanes) {
+  if (!masked || !wide) {
     Value* to = whole_strips(done, lanes);
-    strip_loop(done, to, lanes, narrow);
+    strip_loop(done, to, narrow);
     done = to;
   }
-  if (is_empty(done, count)) return finish_shadows(narrow);
+  if (is_empty(done, count)) return;
   if (masked) {
-    counted_loop(Lanes{done}, Lanes{count}, lanes, Hint::finished, [&](Value* i) {
+    return counted_loop(Lanes{done}, Lanes{count}, lanes, Hint::finished, [&](Value* i) {
       emit_lane_group(n, first_of(i), lanes, mask_below(b_.CreateSub(count, i), lanes), &narrow);
     });
-    return finish_shadows(narrow);
   }
-  finish_shadows(narrow);
+  // One iteration at a time; these update reduced buffers themselves.
   counted_loop(Lanes{done}, Lanes{count}, 1, Hint::finished, [&](Value* i) {
     with_variable(n.var, {first_of(i), non_negative(n.begin)}, [&] { emit(n.body); });
   });
+}
+
+void KernelCodegen::emit_segments(const ForStmt& n, const LoopBounds& bounds,
+                                  const VectorPlan& plan, ShadowSet* wide, ShadowSet& narrow) {
+  llvm::LLVMContext& context = module_.getContext();
+  Value* begin = first_lane(bounds.begin);
+  Value* end = first_lane(bounds.end);
+  const bool counts_up = non_negative(n.begin);
+  auto* loop = llvm::BasicBlock::Create(context, "segment", llvm_function_);
+  auto* done = llvm::BasicBlock::Create(context, "done", llvm_function_);
+  llvm::BasicBlock* before = b_.GetInsertBlock();
+  b_.CreateCondBr(b_.CreateICmpSLT(begin, end), loop, done);
+  b_.SetInsertPoint(loop);
+  auto* start = b_.CreatePHI(i64(), 2);
+  start->addIncoming(begin, before);
+  // The segment ends where the first remainder would wrap.
+  Value* length = nullptr;
+  std::vector<Segment> segments;
+  with_variable(n.var, {Lanes{start}, counts_up}, [&] {
+    for (const LaneDivision& division : plan.divisions) {
+      const Lanes quotient = emit_root(floordiv(division.dividend, division.divisor));
+      const Lanes rest = emit_root(floormod(division.dividend, division.divisor));
+      segments.push_back({division, quotient, subtract(rest, Lanes{start})});
+      Value* left = first_lane(subtract(emit_root(division.divisor), rest));
+      left = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, left, int_constant(i64(), 1));
+      length = length ? b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, length, left) : left;
+    }
+  });
+  length = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, length, b_.CreateSub(end, start));
+  Value* stop = b_.CreateAdd(start, length);
+  segment_var_ = n.var;
+  segments_ = std::move(segments);
+  emit_strips(n, start, stop, plan, wide, narrow);
+  segments_.clear();
+  segment_var_.clear();
+  start->addIncoming(stop, b_.GetInsertBlock());
+  b_.CreateCondBr(b_.CreateICmpSLT(stop, end), loop, done);
+  b_.SetInsertPoint(done);
+}
+
+const KernelCodegen::Segment* KernelCodegen::find_segment(const BinaryExpr& n) const {
+  if (n.op != BinaryOp::floordiv && n.op != BinaryOp::floormod) return nullptr;
+  for (const Segment& segment : segments_) {
+    if (structurally_equal(segment.division.dividend, n.a) &&
+        structurally_equal(segment.division.divisor, n.b)) {
+      return &segment;
+    }
+  }
+  return nullptr;
 }
 
 KernelCodegen::ShadowSet KernelCodegen::make_shadows(const VectorPlan& plan, int lanes) {

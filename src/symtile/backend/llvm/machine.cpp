@@ -1,6 +1,8 @@
 #include "symtile/backend/llvm/machine.h"
 
 #include <llvm/Analysis/TargetLibraryInfo.h>
+#include <llvm/CodeGen/MachineModuleInfo.h>
+#include <llvm/CodeGen/Passes.h>
 #include <llvm/CodeGen/TargetPassConfig.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
@@ -91,12 +93,27 @@ std::string emit(llvm::TargetMachine& machine, llvm::Module& module, llvm::CodeG
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);
   llvm::legacy::PassManager passes;
-  llvm::TargetLibraryInfoImpl library(
-      module.getTargetTriple().empty() ? llvm::Triple() : llvm::Triple(module.getTargetTriple()));
+  llvm::TargetLibraryInfoImpl library((llvm::Triple(module.getTargetTriple())));
   library.disableAllFunctions();
   passes.add(new llvm::TargetLibraryInfoWrapperPass(library));
-  const bool unsupported = machine.addPassesToEmitFile(passes, stream, nullptr, type);
-  SYMTILE_CHECK(!unsupported, "this LLVM cannot emit code for {}", module.getTargetTriple());
+
+  // As TargetMachine::addPassesToEmitFile, but without the machine scheduler: it hoists the loads
+  // of unrolled register tiles until the accumulators spill, while the order in which kernels are
+  // written is good already for out-of-order CPUs.
+  auto& target = static_cast<llvm::LLVMTargetMachine&>(machine);
+  auto* info = new llvm::MachineModuleInfoWrapperPass(&target);
+  llvm::TargetPassConfig* config = target.createPassConfig(passes);
+  config->disablePass(&llvm::MachineSchedulerID);
+  passes.add(config);
+  passes.add(info);
+  const bool no_selection = config->addISelPasses();
+  SYMTILE_CHECK(!no_selection, "this LLVM cannot emit code for {}", module.getTargetTriple());
+  config->addMachinePasses();
+  config->setInitialized();
+  const bool no_printer =
+      target.addAsmPrinter(passes, stream, nullptr, type, info->getMMI().getContext());
+  SYMTILE_CHECK(!no_printer, "this LLVM cannot print code for {}", module.getTargetTriple());
+  passes.add(llvm::createFreeMachineFunctionPass());
   passes.run(module);
   return std::string(bytes.data(), bytes.size());
 }

@@ -203,6 +203,38 @@ TEST_P(EveryLevel, GathersStridesAndScatters) {
   }
 }
 
+TEST_P(EveryLevel, MergedAxesAreCutAtTheirSeams) {
+  // Heads merged back into rows, broadcasts over a flattened axis, and a symbolic inner extent.
+  const KernelRunner runner(
+      parse_tile(
+          "tile @merge<n, c>(%x: Buffer[(12, n, 64), f32], %v: Buffer[(c), f32]) -> "
+          "(%y: Buffer[(n, 768), f32], %z: Buffer[(n, c), f32], %s: Buffer[(1), f32]) {\n"
+          "%s[0] = 0.0f32\n"
+          "for i in 0 to n { for j in 0 to 768 vectorized { %y[i, j] = %x[j // 64, i, j % 64] } }\n"
+          "for i in 0 to n * c vectorized { %z[i // c, i % c] = %v[(i + 0) % c] + %x[(i + 5) // "
+          "(n * c + 5), 0, 0]  %s[0] = %s[0] + %v[i % c] } }"),
+      GetParam());
+  for (int64_t n : {1, 3}) {
+    for (int64_t c : {1, 5, 16, 77}) {
+      Fenced x(ramp(12 * n * 64)), v(ramp(c)), y(ramp(n * 768)), z(ramp(n * c));
+      float s = 0;
+      runner.run({x.data(), v.data(), y.data(), z.data(), &s}, {n, c});
+      double sum = 0;
+      for (int64_t i = 0; i < n; ++i) {
+        for (int64_t j = 0; j < 768; ++j) {
+          EXPECT_EQ(y.data()[i * 768 + j], x.data()[(j / 64 * n + i) * 64 + j % 64]);
+        }
+        for (int64_t j = 0; j < c; ++j) {
+          const int64_t q = (i * c + j + 5) / (n * c + 5);
+          EXPECT_EQ(z.data()[i * c + j], v.data()[j] + x.data()[q * n * 64]);
+          sum += v.data()[j];
+        }
+      }
+      EXPECT_NEAR(s, sum, 1e-3 * (1 + std::abs(sum)));
+    }
+  }
+}
+
 TEST_P(EveryLevel, BuffersPrivateToEachLane) {
   // Lanes over columns, a serial loop over rows inside, the accumulator allocated in the lane.
   const KernelRunner runner(

@@ -6,6 +6,9 @@
 namespace symtile::codegen {
 namespace {
 
+/// Loops are not cut into pieces shorter than this.
+constexpr int64_t kShortestSegment = 8;
+
 bool is_reduction_op(BinaryOp op) {
   switch (op) {
     case BinaryOp::add:
@@ -78,10 +81,12 @@ int cost_of(UnaryOp op) {
 
 class Planner {
  public:
-  explicit Planner(const ForStmt& loop) {
+  explicit Planner(const ForStmt& loop) : loop_var_(loop.var) {
     varying_.insert(loop.var);
     plan_.possible = true;
     walk(loop.body);
+    // Text that means different things in two places is left alone.
+    std::erase_if(plan_.divisions, [&](const LaneDivision& d) { return has(ambiguous_, d); });
     // A reduction buffer may be touched by its updates only, and by them in one way.
     for (const auto& [buffer, reduction] : plan_.reductions) {
       (void)reduction;
@@ -106,6 +111,32 @@ class Planner {
     return std::any_of(list.begin(), list.end(), [&](const Expr& e) { return is_varying(e); });
   }
 
+  static bool has(const std::vector<LaneDivision>& list, const LaneDivision& d) {
+    return std::any_of(list.begin(), list.end(), [&](const LaneDivision& other) {
+      return structurally_equal(other.dividend, d.dividend) &&
+             structurally_equal(other.divisor, d.divisor);
+    });
+  }
+
+  /// True when the value of `dim` stays the same during the loop.
+  bool is_fixed(const DimExpr& dim) const {
+    const std::set<std::string> symbols = dim.symbols();
+    return std::none_of(symbols.begin(), symbols.end(), [&](const std::string& name) {
+      return varying_.count(name) > 0 || inner_.count(name) > 0;
+    });
+  }
+
+  void note_division(const BinaryExpr& n) {
+    const LaneDivision division{n.a, n.b};
+    const auto dividend = to_dim_expr(n.a);
+    const auto divisor = to_dim_expr(n.b);
+    const bool cut = dividend && divisor && !inner_.count(loop_var_) && is_fixed(*divisor) &&
+                     is_fixed(*dividend - DimExpr::symbol(loop_var_)) &&
+                     divisor->as_const().value_or(kShortestSegment) >= kShortestSegment;
+    auto& list = cut ? plan_.divisions : ambiguous_;
+    if (!has(list, division)) list.push_back(division);
+  }
+
   /// Counts reads and costs of one expression root.
   void scan(const Expr& root) {
     std::unordered_set<const ExprNode*> seen;
@@ -113,6 +144,11 @@ class Planner {
       if (const auto* l = e.as<Load>()) {
         ++uses_[l->buffer];
         note_bytes(l->dtype);
+      }
+      const auto* n = e.as<BinaryExpr>();
+      if (n && n->a.dtype() == DType::i64 &&
+          (n->op == BinaryOp::floordiv || n->op == BinaryOp::floormod)) {
+        note_division(*n);
       }
       const bool is_index = !e.as<Load>() && e.dtype() == DType::i64;
       if (is_index) return;
@@ -219,6 +255,8 @@ class Planner {
   }
 
   VectorPlan plan_;
+  std::string loop_var_;
+  std::vector<LaneDivision> ambiguous_;
   std::set<std::string> varying_;       ///< variables that differ between lanes
   std::set<std::string> inner_;         ///< variables bound inside the loop
   std::set<std::string> private_;       ///< buffers allocated inside the loop

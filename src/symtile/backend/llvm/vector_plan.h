@@ -23,6 +23,13 @@ struct LaneReduction {
   bool single_place = true;   ///< every store has the same indices, fixed during the loop
 };
 
+/// An operand `var + rest` (rest fixed during the loop) that the body divides by `divisor`, also
+/// fixed. Between two multiples of the divisor the quotient is uniform and the remainder linear,
+/// so the loop is cut there: what reshapes and merged axes need.
+struct LaneDivision {
+  Expr dividend, divisor;
+};
+
 struct VectorPlan {
   bool possible = false;
   int element_bytes = 1;    ///< widest element loaded or stored (index arithmetic aside)
@@ -30,6 +37,7 @@ struct VectorPlan {
   int cost = 0;             ///< scalar operations a lane executes, roughly
   bool has_loops = false;
   std::map<std::string, LaneReduction> reductions;
+  std::vector<LaneDivision> divisions;
 };
 
 VectorPlan plan_vector_loop(const ForStmt& loop);
