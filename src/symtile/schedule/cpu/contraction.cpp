@@ -29,6 +29,9 @@ TileSizes tile_sizes(const CpuTarget& t, DType acc) {
   return s;
 }
 
+/// Shorter runs of contiguous columns are gathered instead of copied piece by piece.
+constexpr int64_t kShortestSegment = 8;
+
 class Template {
  public:
   Template(const TileFunction& f, const ComputeForm& form, const Contraction& c,
@@ -170,19 +173,12 @@ class Template {
                  (var(k0_) + k) * Expr(kPanel) + floormod(column, Expr(kPanel)) + lane});
   }
 
-  /// bpack[panel][k][lane] = B(k, n), zero beyond the last column.
+  /// bpack[panel][k][lane] = B(k, n).
   Stmt pack_columns(std::vector<Buffer>& buffers) {
     const std::string panel = names_.fresh("pj"), k = names_.fresh("kk"), x = names_.fresh("x"),
                       n = names_.fresh("n");
     const std::string start = names_.fresh("pn");
     const MergedExpr merged = merge_axes(col_operand_, c_.cols, n, linear_.facts);
-    Expr element = merged.direct ? merged.value : col_operand_;
-    Stmt tables;
-    if (merged.direct) {
-      element = substitute(element, {{n, var(start) + var(x)}});
-    } else {
-      element = tabulate_columns(element, start, x, buffers, tables);
-    }
     std::vector<std::pair<std::string, Expr>> k_values;
     std::map<std::string, Expr> k_rename;
     for (const auto& [name, value] : decode_axes(c_.k, var(k0_) + var(k))) {
@@ -190,18 +186,41 @@ class Template {
       k_values.emplace_back(fresh, value);
       k_rename[name] = var(fresh);
     }
-    element = substitute(element, k_rename);
-    const Expr at = var(panel) * Expr(sizes_.kc * kPanel) + var(k) * Expr(kPanel) + var(x);
-    const auto copy = [&](const Expr& value) {
-      Stmt lanes = for_loop(x, 0, Expr(kPanel), LoopKind::vectorized, store(b_pack_, {at}, value));
+    const Expr row = var(panel) * Expr(sizes_.kc * kPanel) + var(k) * Expr(kPanel) - var(start);
+    const auto copy = [&](const std::string& column, const Expr& end, const Expr& value) {
+      Stmt lanes = for_loop(column, var(start), end, LoopKind::vectorized,
+                            store(b_pack_, {row + var(column)}, substitute(value, k_rename)));
       return for_loop(k, 0, var(k_len_), LoopKind::serial, let_all(k_values, std::move(lanes)));
     };
-    const Expr whole = var(start) + Expr(kPanel) <= to_expr(n_extent_);
-    const Expr guarded =
-        select(var(start) + var(x) < to_expr(n_extent_), element, imm(acc_type_, 0));
-    Stmt body = make_stmt(IfStmt{whole, copy(element), copy(guarded)});
-    if (linear_.facts.proves_divisible(n_extent_, kPanel)) body = copy(element);
-    if (tables) body = block({tables, body});
+    const Expr limit = min(var(start) + Expr(kPanel), to_expr(n_extent_));
+    Stmt body;
+    if (merged.direct) {
+      // Whole panels have a constant trip count. Lanes beyond the last column stay undefined:
+      // they only reach columns of the tile that are never stored.
+      Stmt lanes = for_loop(
+          x, 0, Expr(kPanel), LoopKind::vectorized,
+          store(b_pack_, {row + var(start) + var(x)},
+                substitute(substitute(merged.value, {{n, var(start) + var(x)}}), k_rename)));
+      body = for_loop(k, 0, var(k_len_), LoopKind::serial, let_all(k_values, std::move(lanes)));
+      if (!linear_.facts.proves_divisible(n_extent_, kPanel)) {
+        const Expr whole = var(start) + Expr(kPanel) <= to_expr(n_extent_);
+        body = make_stmt(IfStmt{whole, body, copy(n, limit, merged.value)});
+      }
+    } else if (c_.cols.size() == 2 &&
+               !linear_.facts.proves_lt(c_.cols.back().extent, kShortestSegment)) {
+      // Two axes: the code generator cuts the loop where the inner one wraps around.
+      body = copy(n, limit, substitute(col_operand_, decode_axes(c_.cols, var(n))));
+    } else {
+      Stmt tables;
+      const Expr element = tabulate_columns(col_operand_, start, x, buffers, tables);
+      const Expr guarded =
+          select(var(start) + var(x) < to_expr(n_extent_), element, imm(acc_type_, 0));
+      Stmt lanes =
+          for_loop(x, 0, Expr(kPanel), LoopKind::vectorized,
+                   store(b_pack_, {row + var(start) + var(x)}, substitute(guarded, k_rename)));
+      body = block({tables, for_loop(k, 0, var(k_len_), LoopKind::serial,
+                                     let_all(k_values, std::move(lanes)))});
+    }
     body = let(start, var(n0_) + var(panel) * Expr(kPanel), std::move(body));
     return for_loop(panel, 0, floordiv(var(n_len_) + Expr(kPanel - 1), Expr(kPanel)),
                     LoopKind::serial, std::move(body));

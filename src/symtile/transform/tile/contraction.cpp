@@ -5,17 +5,16 @@
 namespace symtile {
 namespace {
 
-/// The only reduction in `e`; null when there is none or several.
+/// The only reduction in `e`, however often it is named; null when there is none or several.
 Expr only_reduction(const Expr& e) {
   Expr found;
-  int count = 0;
+  bool several = false;
   visit(e, [&](const Expr& x) {
-    if (x.as<ReduceExpr>()) {
-      found = x;
-      ++count;
-    }
+    if (!x.as<ReduceExpr>()) return;
+    several = several || (found.defined() && !structurally_equal(found, x));
+    found = x;
   });
-  return count == 1 ? found : Expr();
+  return several ? Expr() : found;
 }
 
 /// B[.., n // kPanel, k, n % kPanel], one reduction axis.

@@ -72,15 +72,16 @@ bool try_inline(ComputeForm& form, size_t i) {
   const bool temporary = std::any_of(form.temporaries.begin(), form.temporaries.end(),
                                      [&](const Buffer& b) { return b.name == producer.buffer; });
   if (!temporary) return false;
-  int sites = 0;
+  int sites = 0, readers = 0;
   bool in_reduction = false, identity = true;
   for (size_t j = i + 1; j < form.stages.size(); ++j) {
     const Reads r = reads_of(producer.buffer, form.stages[j]);
     sites += r.sites;
+    readers += r.sites > 0;
     in_reduction = in_reduction || r.in_reduction;
     if (r.sites > 0) identity = identity && r.identity && !has_reduction(form.stages[j].value);
   }
-  const bool allowed = has_reduction(producer.value) ? sites == 1 && identity && !in_reduction
+  const bool allowed = has_reduction(producer.value) ? readers == 1 && identity && !in_reduction
                                                      : sites <= 1 || is_cheap(producer.value);
   if (!allowed) return false;
   for (size_t j = i + 1; j < form.stages.size(); ++j)
