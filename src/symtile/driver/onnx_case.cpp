@@ -73,6 +73,7 @@ class Case {
   /// Empty when the outputs agree; else what differs.
   std::string run(const Path& data_set) {
     const std::vector<Sample> inputs = read(data_set, "input", inputs_);
+    declare_shapes(inputs);
     const std::vector<Constant> actual = outputs_of(inputs);
     const std::vector<Sample> expected = read(data_set, "output", outputs_);
     if (expected.empty()) throw UserError("error: the data set has no outputs");
@@ -96,7 +97,7 @@ class Case {
     return out;
   }
 
-  /// Outputs of the model; where that takes it, with its small integer inputs fixed.
+  /// Outputs of the model; where that takes it, with its small inputs fixed.
   std::vector<Constant> outputs_of(const std::vector<Sample>& inputs) {
     std::exception_ptr first;
     try {
@@ -109,7 +110,7 @@ class Case {
       if (e.status() != SYMTILE_USER_ERROR) throw;
       first = std::current_exception();
     }
-    const auto [fixed, free] = fix_integers(inputs);
+    const auto [fixed, free] = fix_small_inputs(inputs);
     if (free.size() == inputs.size()) std::rethrow_exception(first);
     try {
       std::vector<Constant> out = run_model(fixed, free);
@@ -123,22 +124,45 @@ class Case {
     std::rethrow_exception(first);
   }
 
-  /// The model with all integer and bool inputs of rank 0 or 1 as initialisers, and the other
-  /// inputs.
-  std::pair<std::string, std::vector<Sample>> fix_integers(
+  /// Some cases declare another rank than their data have; the data are what counts. With
+  /// `symbolic`, every extent but 1 becomes a symbol, equal extents the same one.
+  void declare_shapes(const std::vector<Sample>& inputs) {
+    bool changed = false;
+    for (const Sample& input : inputs) {
+      pb::TensorProto tensor;
+      if (!tensor.ParseFromString(input.bytes)) continue;
+      for (pb::ValueInfoProto& info : *model_.mutable_graph()->mutable_input()) {
+        if (info.name() != input.name || !info.type().has_tensor_type()) continue;
+        pb::TensorShapeProto& shape = *info.mutable_type()->mutable_tensor_type()->mutable_shape();
+        if (!options_.symbolic && shape.dim_size() == tensor.dims_size()) continue;
+        shape.clear_dim();
+        for (const int64_t extent : tensor.dims()) {
+          pb::TensorShapeProto::Dimension& dim = *shape.add_dim();
+          if (options_.symbolic && extent != 1) {
+            dim.set_dim_param(fmt::format("n{}", extent));
+          } else {
+            dim.set_dim_value(extent);
+          }
+        }
+        changed = true;
+      }
+    }
+    if (!changed) return;
+    model_.mutable_graph()->clear_value_info();
+    for (pb::ValueInfoProto& info : *model_.mutable_graph()->mutable_output()) {
+      if (info.type().has_tensor_type()) info.mutable_type()->mutable_tensor_type()->clear_shape();
+    }
+    bytes_ = model_.SerializeAsString();
+  }
+
+  /// The model with its small inputs as initialisers, and the other inputs.
+  std::pair<std::string, std::vector<Sample>> fix_small_inputs(
       const std::vector<Sample>& inputs) const {
-    constexpr int64_t kMaxElements = 64;
     pb::ModelProto fixed = model_;
     std::vector<Sample> free;
     for (const Sample& input : inputs) {
       pb::TensorProto tensor;
-      const bool read = tensor.ParseFromString(input.bytes);
-      const auto type = tensor.data_type();
-      const bool integer = type == pb::TensorProto::INT64 || type == pb::TensorProto::INT32 ||
-                           type == pb::TensorProto::BOOL;
-      const bool small =
-          tensor.dims_size() <= 1 && (tensor.dims_size() == 0 || tensor.dims(0) <= kMaxElements);
-      if (!read || !integer || !small) {
+      if (!tensor.ParseFromString(input.bytes) || !is_parameter(tensor)) {
         free.push_back(input);
         continue;
       }
@@ -146,6 +170,16 @@ class Case {
       *fixed.mutable_graph()->add_initializer() = std::move(tensor);
     }
     return {fixed.SerializeAsString(), free};
+  }
+
+  /// A shape, axes, a flag, a ratio: a short list of integers or bools, or any scalar.
+  static bool is_parameter(const pb::TensorProto& t) {
+    constexpr int64_t kMaxElements = 64;
+    if (t.dims_size() == 0) return true;
+    const bool integer = t.data_type() == pb::TensorProto::INT64 ||
+                         t.data_type() == pb::TensorProto::INT32 ||
+                         t.data_type() == pb::TensorProto::BOOL;
+    return integer && t.dims_size() == 1 && t.dims(0) <= kMaxElements;
   }
 
   std::vector<Constant> run_model(const std::string& model,

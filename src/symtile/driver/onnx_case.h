@@ -4,7 +4,7 @@
 //
 // ONNX's node tests pass shapes, axes and the like as run-time inputs, because a test of one node
 // has no other place for them. Where the importer needs such a value at compile time, the case is
-// compiled again with its small integer inputs as initialisers, as they are in real models.
+// compiled again with its scalars and short integer lists as initialisers, as in real models.
 #pragma once
 
 #include <filesystem>
@@ -25,6 +25,7 @@ std::string_view name_of(CaseStatus status);
 struct CaseOptions {
   bool reference = false;  ///< the interpreter instead of compiled code
   bool optimize = true;
+  bool symbolic = false;  ///< all extents of the inputs but 1 are symbols
 };
 
 struct CaseResult {
@@ -32,7 +33,7 @@ struct CaseResult {
   CaseStatus status = CaseStatus::error;
   std::string detail;                  ///< what differs, or the error
   std::vector<std::string> operators;  ///< those of the model, sorted
-  bool inputs_fixed = false;           ///< small integer inputs were made initialisers
+  bool inputs_fixed = false;           ///< small inputs were made initialisers
   double seconds = 0;
 };
 

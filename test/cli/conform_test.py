@@ -1,0 +1,37 @@
+"""conform_test.py SYMTILE FOLDER: ONNX's node tests, compiled.
+
+At least 70 % pass; none is wrong, none crashes, and every other one is refused as unsupported.
+Exit code 77: skipped, because the tests are not installed.
+"""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from tool import Suite
+
+symtile, folder = sys.argv[1:3]
+if not Path(folder).is_dir():
+    print(f"SKIP: no node tests in {folder}; install libonnx-testdata")
+    print("0 passed, 0 failed, 1 skipped")
+    sys.exit(77)
+
+done = subprocess.run([symtile, "conform", folder, "--json"], capture_output=True, text=True)
+if done.returncode not in (0, 1):
+    print(f"FAILED conform: exit code {done.returncode}: {done.stderr[:1000]}")
+    sys.exit(1)
+report = json.loads(done.stdout)
+cases = report["cases"]
+
+suite = Suite()
+for case in cases:
+    name, status = case["name"], case["status"]
+    if status == "unsupported":
+        suite.skip(name, case["detail"].split("\n")[0])
+    else:
+        suite.check(name, status == "passed", f"{status}: {case['detail']}")
+share = report["passed"] / len(cases)
+suite.check("share of the cases that pass", share >= 0.7, f"{share:.1%}")
+print(f"{share:.1%} of {len(cases)} cases pass")
+suite.finish()
