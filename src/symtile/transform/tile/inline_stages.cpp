@@ -96,8 +96,16 @@ bool try_inline(ComputeForm& form, size_t i) {
 void inline_stages(TileFunction& f) {
   auto form = compute_form(f);
   if (!form) return;
-  for (size_t i = 0; i + 1 < form->stages.size();) {
-    if (!try_inline(*form, i)) ++i;
+  // Inlining one stage can leave an earlier one with a single reader: until nothing changes.
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (size_t i = 0; i + 1 < form->stages.size();) {
+      if (try_inline(*form, i)) {
+        changed = true;
+      } else {
+        ++i;
+      }
+    }
   }
   f.body = make_body(*form);
 }
