@@ -51,7 +51,7 @@ def reference(x):
     weight = [i / 32 - 0.4 for i in range(32)]
     rows = [[max(0.0, sum(row[k] * weight[k * 8 + j] for k in range(4)) + j / 8 - 0.5)
              for j in range(8)] for row in x]
-    return rows, [sum(r[j] for r in rows) for j in range(8)]
+    return rows, [2 * sum(r[j] for r in rows) for j in range(8)]
 
 
 def check_compile():
@@ -100,7 +100,7 @@ def check_bench():
     suite.check("bench order", bench.get("min_ms", 1) <= bench.get("median_ms", 0) <=
                 bench.get("p90_ms", 0), str(bench))
     suite.check("bench kernels", len(bench.get("kernels", [])) > 0)
-    out = good("bench of an artifact", symtile, "bench", artifact, "--dim", "x=2x5x4")
+    out = good("bench of an artifact", symtile, "bench", "--dim", "x=2x5x4", artifact)
     has("bench prints", out, "median", "kernel", "share", "B=2", "W=5")
 
 
@@ -213,6 +213,7 @@ def check_usage():
     good("unknown subcommand", symtile, "frobnicate", code=2)
     good("unknown option", symtile, "compile", model, "-o", artifact, "--frobnicate", code=2)
     good("missing option", symtile, "compile", model, code=2)
+    good("unknown CPU level", symtile, "compile", model, "-o", artifact, "--cpu", "z80", code=2)
     good("option that is no number", symtile, "bench", model, "--runs", "many", code=2)
 
 

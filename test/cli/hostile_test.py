@@ -131,7 +131,7 @@ def external_data():
     write("weights/outside.bin", b"\0" * 16)
     inside = folder / "external"
     inside.mkdir()
-    (inside / "short.bin").write_bytes(b"\0" * 3)
+    (inside / "short.bin").write_bytes(b"\0" * 10)
     os.symlink(folder / "weights/outside.bin", inside / "link.bin")
     os.link(folder / "weights/outside.bin", inside / "hard.bin")
     os.symlink(folder / "weights", inside / "linked_folder")

@@ -100,14 +100,16 @@ def npy(descr, shape, payload, version=1, header=None):
 
 
 def small_model(batch="B", width="W"):
-    """y = relu(x * w + b) over (batch, width, 4), and s = sum of y over the width."""
+    """y = relu(x * w + b) over (batch, width, 4), and s = sum of y * v over the width; v doubles."""
     return model(graph(
         [node("MatMul", ["x", "w"], ["m"]), node("Add", ["m", "b"], ["a"]),
-         node("Relu", ["a"], ["y"]), node("ReduceSum", ["y", "axes"], ["s"], keepdims=0)],
+         node("Relu", ["a"], ["y"]), node("MatMul", ["y", "v"], ["t"]),
+         node("ReduceSum", ["t", "axes"], ["s"], keepdims=0)],
         [value_info("x", FLOAT, [batch, width, 4])],
         [value_info("y", FLOAT, [batch, width, 8]), value_info("s", FLOAT, [batch, 8])],
         [tensor("w", FLOAT, [4, 8], floats([i / 32 - 0.4 for i in range(32)])),
          tensor("b", FLOAT, [8], floats([i / 8 - 0.5 for i in range(8)])),
+         tensor("v", FLOAT, [8, 8], floats([2.0 * (i % 9 == 0) for i in range(64)])),
          tensor("axes", INT64, [1], int64s([1]))]))
 
 

@@ -27,7 +27,7 @@ struct CompileFlags {
 
   /// `fact_option`: "--dim" where dimensions have no value, as in `compile`, else "--fact".
   void add_to(CLI::App& command, const char* fact_option);
-  /// Throws UserError for a CPU level that does not exist.
+  /// Throws CLI::ValidationError for a CPU level that does not exist.
   CompileOptions options() const;
 };
 

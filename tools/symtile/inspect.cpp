@@ -125,8 +125,10 @@ void add_inspect(CLI::App& app) {
   command->add_flag("--fusion", flags->fusion, "why kernels were not fused");
   command->add_flag("--program", flags->program, "the program of the virtual machine");
   command->add_flag("--json", flags->json, "print one JSON object");
-  command->add_option("--dim", flags->dims,
-                      "with --memory, a value: NAME=VALUE; else as --fact (repeatable)");
+  command
+      ->add_option("--dim", flags->dims,
+                   "with --memory, a value: NAME=VALUE; else as --fact (repeatable)")
+      ->allow_extra_args(false);
   flags->compile.add_to(*command, "--fact");
   command->callback([flags] {
     if (detect_file(flags->file) == FileKind::artifact) {

@@ -6,14 +6,24 @@
 
 namespace symtile::cli {
 
+namespace {
+
+/// An option that may be given several times, each time with one value: what follows is no value.
+CLI::Option* add_list(CLI::App& command, const char* name, std::vector<std::string>& values,
+                      const char* help) {
+  return command.add_option(name, values, std::string(help) + " (repeatable)")
+      ->allow_extra_args(false);
+}
+
+}  // namespace
+
 void CompileFlags::add_to(CLI::App& command, const char* fact_option) {
-  command.add_option(
-      fact_option, facts,
-      "what the compiler may assume of a dimension: NAME=LO..HI, NAME=VALUE or a fact "
-      "such as 'NAME % 8 == 0' (repeatable)");
-  command.add_option("--cpu", cpus, "CPU level: native, x86-64-v2, v3, v4, armv8 (repeatable)")
+  add_list(command, fact_option, facts,
+           "what the compiler may assume of a dimension: NAME=LO..HI, NAME=VALUE or a fact such as "
+           "'NAME % 8 == 0'");
+  add_list(command, "--cpu", cpus, "CPU level: native, x86-64-v2, x86-64-v3, x86-64-v4, armv8")
       ->delimiter(',');
-  command.add_option("--threads", threads, "threads (0: all)");
+  command.add_option("--threads", threads, "threads (0: all)")->check(CLI::Range(0, 1024));
   command.add_flag("--no-optimize", no_optimize, "only the passes that are needed to run");
 }
 
@@ -21,9 +31,12 @@ CompileOptions CompileFlags::options() const {
   CompileOptions out;
   for (const std::string& name : cpus) {
     const auto level = name == "native" ? native_cpu_level() : parse_cpu_level(name);
-    if (!level)
-      throw UserError("error: '" + name +
-                      "' is no CPU level; use native, x86-64-v2, x86-64-v3, x86-64-v4 or armv8");
+    if (!level) {
+      throw CLI::ValidationError("--cpu",
+                                 "'" + name +
+                                     "' is no CPU level; use native, x86-64-v2, x86-64-v3, "
+                                     "x86-64-v4 or armv8");
+    }
     out.cpus.push_back(*level);
   }
   out.threads = threads;
@@ -32,12 +45,10 @@ CompileOptions CompileFlags::options() const {
 }
 
 void InputFlags::add_to(CLI::App& command) {
-  command.add_option("--dim", input.dims,
-                     "value of a dimension, NAME=VALUE, or shape of an input, INPUT=AxBxC "
-                     "(repeatable)");
-  command.add_option("--input", input.files,
-                     "INPUT=FILE.npy instead of random numbers (repeatable)");
-  command.add_option("--fill", input.fills, "INPUT=NUMBER: every element of an input (repeatable)");
+  add_list(command, "--dim", input.dims,
+           "value of a dimension, NAME=VALUE, or shape of an input, INPUT=AxBxC");
+  add_list(command, "--input", input.files, "INPUT=FILE.npy instead of random numbers");
+  add_list(command, "--fill", input.fills, "INPUT=NUMBER: every element of an input");
   command.add_option("--seed", input.seed, "of the random numbers");
 }
 

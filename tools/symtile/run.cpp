@@ -47,7 +47,8 @@ void add_run(CLI::App& app) {
   auto flags = std::make_shared<Flags>();
   CLI::App* command = app.add_subcommand("run", "run a model on .npy files");
   command->add_option("model", flags->model, "artifact, ONNX model or module text")->required();
-  command->add_option("--input", flags->inputs, "NAME=FILE.npy (repeatable)");
+  command->add_option("--input", flags->inputs, "NAME=FILE.npy (repeatable)")
+      ->allow_extra_args(false);
   command->add_option("--output-dir", flags->directory, "folder for <output>.npy");
   flags->compile.add_to(*command, "--dim");
   command->callback([flags] {

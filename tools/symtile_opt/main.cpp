@@ -94,8 +94,11 @@ int main(int argc, char** argv) {
   CLI::App app{"symtile-opt: run passes on a module and print it"};
   cli::Flags flags;
   app.add_option("file", flags.file, "module text (.sym) or ONNX model");
-  app.add_option("--pass", flags.passes, "passes, in order, separated by commas")->delimiter(',');
-  app.add_option("--dim", flags.facts, "what may be assumed of a dimension (repeatable)");
+  app.add_option("--pass", flags.passes, "passes, in order, separated by commas")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  app.add_option("--dim", flags.facts, "what may be assumed of a dimension (repeatable)")
+      ->allow_extra_args(false);
   app.add_flag("--list", flags.list, "list all passes");
   app.add_flag("--verify-each", flags.verify, "check the module after every pass");
   app.add_flag("--explain", flags.explain, "print the decisions of the passes to stderr");
