@@ -24,7 +24,8 @@ std::vector<Tap> bilinear_taps(int begin, int end, int count) {
     const float last = static_cast<float>(end - begin - 1);
     const float at = std::clamp((static_cast<float>(i) + 0.5f) * scale - 0.5f, 0.0f, last);
     const int floor = static_cast<int>(at);
-    taps.push_back({begin + floor, std::min(begin + floor + 1, end - 1), at - static_cast<float>(floor)});
+    taps.push_back(
+        {begin + floor, std::min(begin + floor + 1, end - 1), at - static_cast<float>(floor)});
   }
   return taps;
 }
@@ -36,12 +37,14 @@ Image load_image(const std::string& file) {
   int channels = 0;
   const std::unique_ptr<stbi_uc, void (*)(void*)> pixels(
       stbi_load(file.c_str(), &image.width, &image.height, &channels, 3), stbi_image_free);
-  if (!pixels) throw std::runtime_error("cannot read image '" + file + "': " + stbi_failure_reason());
+  if (!pixels)
+    throw std::runtime_error("cannot read image '" + file + "': " + stbi_failure_reason());
   image.pixels.assign(pixels.get(), pixels.get() + size_t{3} * image.width * image.height);
   return image;
 }
 
-Tensor to_tensor(const Image& image, const Box& box, int width, int height, const Normalisation& n) {
+Tensor to_tensor(const Image& image, const Box& box, int width, int height,
+                 const Normalisation& n) {
   Tensor out{{1, 3, height, width}, {}};
   out.values.reserve(size_t{3} * width * height);
   const std::vector<Tap> columns = bilinear_taps(box.left, box.right, width);
@@ -53,7 +56,8 @@ Tensor to_tensor(const Image& image, const Box& box, int width, int height, cons
     for (const Tap& y : rows) {
       for (const Tap& x : columns) {
         const float above = std::lerp(pixel(x.first, y.first), pixel(x.second, y.first), x.weight);
-        const float below = std::lerp(pixel(x.first, y.second), pixel(x.second, y.second), x.weight);
+        const float below =
+            std::lerp(pixel(x.first, y.second), pixel(x.second, y.second), x.weight);
         const float value = std::lerp(above, below, y.weight) / 255.0f;
         out.values.push_back((value - n.mean[channel]) / n.deviation[channel]);
       }

@@ -62,15 +62,18 @@ class Reader {
     const Image image = load_image(file);
     const float scale = std::min(1.0f, static_cast<float>(kMaxSide) /
                                            static_cast<float>(std::max(image.width, image.height)));
-    const int width = detector_side(image.width, scale), height = detector_side(image.height, scale);
+    const int width = detector_side(image.width, scale),
+              height = detector_side(image.height, scale);
     const Box whole{0, 0, image.width, image.height};
     const auto map = detector_.run(to_tensor(image, whole, width, height, kDetector));
     const auto rows = find_text_rows(map.data<float>(), width, height, image.width, image.height);
     if (!plain) {
       const size_t slash = file.rfind('/');
-      std::printf("%s, %d x %d pixels\n", file.c_str() + (slash == std::string::npos ? 0 : slash + 1),
-                  image.width, image.height);
-      std::printf("  detector   [1, 3, %d, %d]: %.1f ms\n", height, width, detector_.take_milliseconds());
+      std::printf("%s, %d x %d pixels\n",
+                  file.c_str() + (slash == std::string::npos ? 0 : slash + 1), image.width,
+                  image.height);
+      std::printf("  detector   [1, 3, %d, %d]: %.1f ms\n", height, width,
+                  detector_.take_milliseconds());
     }
     std::string texts, widths;
     int count = 0;
@@ -87,7 +90,8 @@ class Reader {
   }
 
  private:
-  std::string read_row(const Image& image, const std::vector<Box>& row, bool plain, std::string& widths) {
+  std::string read_row(const Image& image, const std::vector<Box>& row, bool plain,
+                       std::string& widths) {
     std::string text;
     float confidence = 1;
     for (const Box& box : row) {
@@ -120,7 +124,8 @@ int run(int argc, char** argv) {
     }
   }
   if (files.size() < 4) {
-    std::fprintf(stderr, "usage: ocr DETECTOR.symtile RECOGNISER.symtile KEYS.txt [--plain] IMAGE...\n");
+    std::fprintf(stderr,
+                 "usage: ocr DETECTOR.symtile RECOGNISER.symtile KEYS.txt [--plain] IMAGE...\n");
     return 2;
   }
   Reader reader(files[0], files[1], files[2]);

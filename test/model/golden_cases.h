@@ -42,9 +42,9 @@ nlohmann::json read_json(const std::filesystem::path& file);
 Constant make_input(const nlohmann::json& spec, int frame);
 
 struct Comparison {
-  double max_error = 0;    ///< absolute
-  double of_tolerance = 0; ///< greatest error divided by what is allowed there
-  std::string mismatch;    ///< dims or NaNs that differ; "" when only numbers do
+  double max_error = 0;     ///< absolute
+  double of_tolerance = 0;  ///< greatest error divided by what is allowed there
+  std::string mismatch;     ///< dims or NaNs that differ; "" when only numbers do
   bool passed() const { return mismatch.empty() && of_tolerance <= 1; }
 };
 Comparison compare(const GoldenOutput& expected, const Constant& actual);

@@ -1,5 +1,5 @@
-// model_test GOLDEN/<model> MODELS: compiles the model once and runs it at every shape of its golden
-// cases, in one session; each output must agree with ONNX Runtime's. Exit code 77: skipped.
+// model_test GOLDEN/<model> MODELS: compiles the model once and runs it at every shape of its
+// golden cases, in one session; each output must agree with ONNX Runtime's. Exit code 77: skipped.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -20,11 +20,13 @@ using Outputs = std::map<std::string, Constant>;
 /// A model with the one session in which all its cases run.
 class CompiledOnce {
  public:
-  explicit CompiledOnce(const std::filesystem::path& file) : model_(open(file)), session_(model_, kThreads) {}
+  explicit CompiledOnce(const std::filesystem::path& file)
+      : model_(open(file)), session_(model_, kThreads) {}
 
   Outputs run(const Outputs& inputs) {
     std::vector<Constant> in_order;
-    for (size_t i = 0; i < model_.input_count(); ++i) in_order.push_back(inputs.at(model_.input(i).name));
+    for (size_t i = 0; i < model_.input_count(); ++i)
+      in_order.push_back(inputs.at(model_.input(i).name));
     const std::vector<Constant> results = run_session(session_, in_order);
     Outputs out;
     for (size_t i = 0; i < results.size(); ++i) out[model_.output(i).name] = results[i];
@@ -49,7 +51,8 @@ Constant stack(const std::vector<Constant>& frames) {
   std::vector<int64_t> dims = frames.at(0)->dims;
   dims.insert(dims.begin(), static_cast<int64_t>(frames.size()));
   std::vector<std::byte> bytes;
-  for (const Constant& frame : frames) bytes.insert(bytes.end(), frame->bytes.begin(), frame->bytes.end());
+  for (const Constant& frame : frames)
+    bytes.insert(bytes.end(), frame->bytes.begin(), frame->bytes.end());
   return make_constant(frames[0]->dtype, dims, std::move(bytes));
 }
 
@@ -73,7 +76,8 @@ Outputs run_case(CompiledOnce& model, const GoldenCase& c) {
 }
 
 /// Prints a line for each output; whether all agree.
-bool check(const std::string& name, const std::vector<GoldenOutput>& expected, const Outputs& actual) {
+bool check(const std::string& name, const std::vector<GoldenOutput>& expected,
+           const Outputs& actual) {
   bool passed = true;
   for (const GoldenOutput& output : expected) {
     const auto it = actual.find(output.name);
@@ -143,7 +147,8 @@ bool run_chain(const std::filesystem::path& golden, const std::filesystem::path&
   const Constant batch = only(stages[1].run({{"input_1", windows}}));
   const Constant vectors = make_constant(DType::f32, {batch->dims.at(0), 96}, batch->bytes);
   const size_t tail = 16 * 96 * sizeof(float);
-  const Constant last = make_constant(DType::f32, {1, 16, 96}, {vectors->bytes.end() - tail, vectors->bytes.end()});
+  const Constant last =
+      make_constant(DType::f32, {1, 16, 96}, {vectors->bytes.end() - tail, vectors->bytes.end()});
   const Constant score = only(stages[2].run({{"x.1", last}}));
   return check("chain", read_golden_outputs(golden, manifest.at("outputs")),
                {{"embedding", vectors}, {"score", score}});
@@ -157,12 +162,14 @@ int run(const std::filesystem::path& golden, const std::filesystem::path& models
   if (is_chain) needed = manifest.at("chain").at("models").get<std::vector<std::string>>();
   for (const std::string& model : needed) {
     if (!std::filesystem::exists(models / (model + ".onnx"))) {
-      fmt::print("SKIP: model {} is not in {}; run scripts/fetch_models.py\n", model, models.string());
+      fmt::print("SKIP: model {} is not in {}; run scripts/fetch_models.py\n", model,
+                 models.string());
       return kSkipped;
     }
   }
   fmt::print("{} against {}\n", name, manifest.at("producer").get<std::string>());
-  return (is_chain ? run_chain(golden, models) : run_model(golden, models / (name + ".onnx"))) ? 0 : 1;
+  return (is_chain ? run_chain(golden, models) : run_model(golden, models / (name + ".onnx"))) ? 0
+                                                                                               : 1;
 }
 
 }  // namespace

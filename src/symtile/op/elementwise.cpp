@@ -140,8 +140,8 @@ double sample_tolerance(DType dtype) {
 
 Constant special_values() {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  const double values[] = {std::numeric_limits<double>::quiet_NaN(), kInfinity, -kInfinity, 0.0, -0.0,
-                           1.0, -1.0, 0.5};
+  const double values[] = {
+      std::numeric_limits<double>::quiet_NaN(), kInfinity, -kInfinity, 0.0, -0.0, 1.0, -1.0, 0.5};
   auto out = make_zeros(DType::f32, {8});
   for (int64_t i = 0; i < 8; ++i) out->set(i, values[i]);
   return out;

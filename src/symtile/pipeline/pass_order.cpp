@@ -5,10 +5,12 @@ namespace symtile {
 
 const std::vector<std::string>& pass_order(bool optimize) {
   static const std::vector<std::string> full = {
-      "dead_code", "canonicalize", "fold_constants", "fold_batch_norm", "canonicalize", "common_subexpressions",
-      "dead_code", "legalize", "fuse", "prepack_constants", "dead_code", "plan_memory",
+      "dead_code",    "canonicalize",          "fold_constants", "fold_batch_norm",
+      "canonicalize", "common_subexpressions", "dead_code",      "legalize",
+      "fuse",         "prepack_constants",     "dead_code",      "plan_memory",
   };
-  static const std::vector<std::string> minimal = {"dead_code", "legalize", "dead_code", "plan_memory"};
+  static const std::vector<std::string> minimal = {"dead_code", "legalize", "dead_code",
+                                                   "plan_memory"};
   return optimize ? full : minimal;
 }
 

@@ -189,7 +189,8 @@ void Machine::step(Frame& f, const format::ReadDims& op) {
   }
   for (size_t i = 0; i < op.slots.size(); ++i) {
     // Clamped to the range that the compiler assumes: "to the end" is often written as INT64_MAX.
-    f.slots[op.slots[i].value] = std::clamp(read_int(t, static_cast<int64_t>(i)), -kMaxDim, kMaxDim);
+    f.slots[op.slots[i].value] =
+        std::clamp(read_int(t, static_cast<int64_t>(i)), -kMaxDim, kMaxDim);
   }
 }
 

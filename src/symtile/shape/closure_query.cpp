@@ -264,7 +264,8 @@ bool Closure::divisible_by_facts(const DimExpr& whole, int64_t d, int depth, int
         const Wide k = Wide{t.coefficient} / pivot.coefficient;
         if (!fits_int64(k) || (k * modulus) % d != 0) continue;
         const DimExpr next = e - DimBuilder::term(static_cast<int64_t>(k), *factors) * fact;
-        if (next.terms().size() <= e.terms().size() + 2 && divisible_by_facts(next, d, depth - 1, budget)) {
+        if (next.terms().size() <= e.terms().size() + 2 &&
+            divisible_by_facts(next, d, depth - 1, budget)) {
           return true;
         }
       }

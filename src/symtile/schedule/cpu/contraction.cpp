@@ -47,9 +47,9 @@ class Template {
     acc_type_ = sum_.dtype();
     sizes_ = tile_sizes(target, acc_type_);
     shrink_rows();
-    m_extent_ = linear_.facts.simplify(extent_of(c_.rows));
-    n_extent_ = linear_.facts.simplify(extent_of(c_.cols));
-    k_extent_ = linear_.facts.simplify(extent_of(c_.k));
+    m_extent_ = f_.facts.simplify(extent_of(c_.rows));
+    n_extent_ = f_.facts.simplify(extent_of(c_.cols));
+    k_extent_ = f_.facts.simplify(extent_of(c_.k));
     if (const auto k = k_extent_.as_const()) sizes_.kc = std::clamp<int64_t>(*k, 1, sizes_.kc);
     if (const auto n = n_extent_.as_const())
       sizes_.nc = std::min(sizes_.nc, (*n + kPanel - 1) / kPanel * kPanel);
@@ -84,7 +84,8 @@ class Template {
     }
   }
 
-  /// Rows of a task: as many as stay in cache, fewer when there would be too few tasks.
+  /// Rows of a task: as many as stay in cache, fewer when there would be too few tasks. The facts
+  /// are those of the function: inside a loop no extent is 0, but these formulas stand outside.
   void choose_row_block() {
     const DimExpr tiles = max(extent_of(c_.batch) * ceildiv(n_extent_, sizes_.nc), 1);
     // Every row block packs B again, unless it came packed: split rows more eagerly then.
@@ -92,8 +93,8 @@ class Template {
     const DimExpr least = max(ceildiv(m_extent_, sizes_.mc), 1);
     const DimExpr most = max(ceildiv(m_extent_, 2 * sizes_.mr), 1);
     const DimExpr blocks =
-        linear_.facts.simplify(max(least, min(most, floordiv(wanted + tiles - 1, tiles))));
-    mc_ = linear_.facts.simplify(max(round_up(ceildiv(m_extent_, blocks), sizes_.mr), sizes_.mr));
+        f_.facts.simplify(max(least, min(most, floordiv(wanted + tiles - 1, tiles))));
+    mc_ = f_.facts.simplify(max(round_up(ceildiv(m_extent_, blocks), sizes_.mr), sizes_.mr));
   }
 
   Stmt task() {
