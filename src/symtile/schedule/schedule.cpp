@@ -3,6 +3,7 @@
 #include "symtile/base/check.h"
 #include "symtile/schedule/cpu/contraction.h"
 #include "symtile/schedule/cpu/rows.h"
+#include "symtile/schedule/cpu/statements.h"
 
 namespace symtile {
 namespace {
@@ -24,11 +25,36 @@ constexpr ScheduleTemplate kTemplates[] = {
     {"rows", [](const TileFunction&, const ComputeForm&) { return true; }, schedule_rows},
 };
 
+/// A stage beside loops (scatter: copy, then write) becomes a plain loop nest where it stands.
+Stmt plain_loops(const ComputeStmt& stage) {
+  std::vector<Expr> indices;
+  for (const Axis& a : stage.axes) indices.push_back(var(a.name));
+  Stmt out = store(stage.buffer, std::move(indices), stage.value);
+  bool innermost = !has_reduction(stage.value);
+  for (auto a = stage.axes.rbegin(); a != stage.axes.rend(); ++a) {
+    const LoopKind kind = innermost ? LoopKind::vectorized : LoopKind::serial;
+    out = for_loop(a->name, 0, to_expr(a->extent), kind, std::move(out));
+    innermost = false;
+  }
+  return out;
+}
+
+TileFunction schedule_mixed(TileFunction f) {
+  f.body = rewrite(
+      f.body,
+      [](const Stmt& s) {
+        const auto* stage = as<ComputeStmt>(s);
+        return stage ? plain_loops(*stage) : s;
+      },
+      nullptr);
+  return f;
+}
+
 }  // namespace
 
 TileFunction schedule_for_cpu(const TileFunction& f, const CpuTarget& target) {
   const auto form = compute_form(f);
-  if (!form) return f;
+  if (!form) return schedule_statements(f);
   for (const ScheduleTemplate& t : kTemplates) {
     if (t.claims(f, *form)) return t.schedule(f, *form, target);
   }
