@@ -151,16 +151,20 @@ class Fuser {
     return out;
   }
 
+  /// Kernel u reads the whole result of binding i, each element once, at its output index. Where
+  /// the output is larger (padding), the other elements would have no sum to be made of.
   bool reads_at_identity(int i, int u) {
     const std::vector<std::string> names = buffers_of(i, u);
-    const auto form = compute_form(module_.tile(call(u)->callee));
+    const TileFunction& kernel = module_.tile(call(u)->callee);
+    const auto form = compute_form(kernel);
     if (!form || form->stages.size() != 1) return false;
     const ComputeStmt& stage = form->stages.front();
     if (has_reduction(stage.value)) return false;
     const std::vector<const Load*> loads = loads_of(stage.value);
     return std::all_of(loads.begin(), loads.end(), [&](const Load* l) {
-      return std::find(names.begin(), names.end(), l->buffer) == names.end() ||
-             is_identity_load(*l, stage);
+      if (std::find(names.begin(), names.end(), l->buffer) == names.end()) return true;
+      return is_identity_load(*l, stage) &&
+             kernel.find_param(l->buffer)->dims == kernel.outputs[0].dims;
     });
   }
 
