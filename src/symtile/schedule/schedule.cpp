@@ -25,31 +25,6 @@ constexpr ScheduleTemplate kTemplates[] = {
     {"rows", [](const TileFunction&, const ComputeForm&) { return true; }, schedule_rows},
 };
 
-/// A stage beside loops (scatter: copy, then write) becomes a plain loop nest where it stands.
-Stmt plain_loops(const ComputeStmt& stage) {
-  std::vector<Expr> indices;
-  for (const Axis& a : stage.axes) indices.push_back(var(a.name));
-  Stmt out = store(stage.buffer, std::move(indices), stage.value);
-  bool innermost = !has_reduction(stage.value);
-  for (auto a = stage.axes.rbegin(); a != stage.axes.rend(); ++a) {
-    const LoopKind kind = innermost ? LoopKind::vectorized : LoopKind::serial;
-    out = for_loop(a->name, 0, to_expr(a->extent), kind, std::move(out));
-    innermost = false;
-  }
-  return out;
-}
-
-TileFunction schedule_mixed(TileFunction f) {
-  f.body = rewrite(
-      f.body,
-      [](const Stmt& s) {
-        const auto* stage = as<ComputeStmt>(s);
-        return stage ? plain_loops(*stage) : s;
-      },
-      nullptr);
-  return f;
-}
-
 }  // namespace
 
 TileFunction schedule_for_cpu(const TileFunction& f, const CpuTarget& target) {
