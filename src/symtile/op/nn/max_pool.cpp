@@ -124,6 +124,12 @@ Expr winner(LowerContext& c, const Index& index) {
     spatial[k] =
         select(spatial[k] < Expr(0), floormod(first, Expr(window.dilations[k])), spatial[k]);
   }
+  // The taps of a dilated window may all lie outside: then the position is 0.
+  Expr exists;
+  for (size_t k = 0; k < n; ++k) {
+    if (window.dilations[k] == 1) continue;
+    exists = and_also(exists, spatial[k] < to_expr(x.dims()[k + 2]));
+  }
   const bool column_major = c.attrs().get_int("storage_order", 0) != 0;
   Expr flat = index[0] * to_expr(x.dims()[1]) + index[1];
   for (size_t k = 0; k < n; ++k) flat = flat * to_expr(x.dims()[k + 2]);
@@ -132,7 +138,7 @@ Expr winner(LowerContext& c, const Index& index) {
     const size_t axis = column_major ? n - 1 - k : k;
     offset = offset * to_expr(x.dims()[axis + 2]) + spatial[axis];
   }
-  return flat + offset;
+  return guarded(exists, flat + offset, Expr(0));
 }
 
 void lower(LowerContext& c) {

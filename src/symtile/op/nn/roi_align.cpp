@@ -64,7 +64,7 @@ struct Between {
   double fraction;
 };
 Between between(double at, int64_t extent) {
-  if (!(at >= -1 && at <= static_cast<double>(extent))) return {0, 0, -1};
+  if (extent < 1 || !(at >= -1 && at <= static_cast<double>(extent))) return {0, 0, -1};
   at = std::max(at, 0.0);
   const auto low = static_cast<int64_t>(at);
   if (low >= extent - 1) return {extent - 1, extent - 1, 0};
