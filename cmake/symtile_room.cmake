@@ -14,6 +14,7 @@ if(SYMTILE_SANITIZE)
 endif()
 
 # symtile_room(NAME [PATH dir] [DEPENDS rooms...] [LIBRARIES targets...] [PCH header])
+# PCH: a header, relative to src/symtile, to precompile for the room.
 # Sources: every .cpp below the folder except *_test.cpp, which become the test program NAME_test.
 function(symtile_room name)
   cmake_parse_arguments(ROOM "" "PATH;PCH" "DEPENDS;LIBRARIES;EXCLUDE" ${ARGN})
@@ -39,7 +40,8 @@ function(symtile_room name)
     target_link_libraries(${target} ${kind} ${dep_target})
   endforeach()
   if(ROOM_PCH AND sources)
-    target_precompile_headers(${target} PRIVATE ${ROOM_PCH})
+    # The public header that every file of the room includes anyway: parsed once, not per file.
+    target_precompile_headers(${target} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/${ROOM_PCH})
   endif()
   if(SYMTILE_TESTS AND tests)
     add_executable(${target}_test ${tests})
