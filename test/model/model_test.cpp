@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 
 #include "golden_cases.h"
 #include "symtile/base/check.h"
