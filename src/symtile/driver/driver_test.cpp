@@ -119,6 +119,23 @@ std::string message_of(const api::Model& model, const InputSpec& spec) {
   }
 }
 
+TEST(Npy, RefusesWhatItCannotRead) {
+  const std::string whole = [] {
+    std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }";
+    header.resize(117, ' ');
+    return std::string("\x93NUMPY\x01\x00\x76\x00", 10) + header + "\n" + std::string(8, '\0');
+  }();
+  EXPECT_EQ(parse_npy(whole, "whole")->dims, std::vector<int64_t>{2});
+  for (size_t length = 0; length < whole.size(); ++length) {
+    try {
+      (void)parse_npy(std::string_view(whole).substr(0, length), "cut");
+      FAIL() << "accepted " << length << " bytes";
+    } catch (const DiagnosticError& e) {
+      EXPECT_EQ(e.id(), DiagId::bad_npy) << e.what();
+    }
+  }
+}
+
 TEST(RunInputs, AreTheSameForTheSameSeed) {
   const api::Model model = program_of(module_of(2));
   const RunInputs a = make_run_inputs(model, {.dims = {"n=3"}});

@@ -115,7 +115,7 @@ class ExternalData : public testing::Test {
       (void)read(entries);
       FAIL() << "accepted " << entries[0].second;
     } catch (const DiagnosticError& e) {
-      EXPECT_EQ(name_of(e.id()), "external_data") << e.what();
+      EXPECT_EQ(e.id(), DiagId::external_data) << e.what();
       EXPECT_NE(std::string(e.what()).find(words), std::string::npos) << e.what();
     }
   }
