@@ -33,10 +33,14 @@ std::vector<Type> deduce(DeduceContext& c) {
   const int axis = c.normalize_axis(c.attrs().get_int("axis"), c.rank(0));
   if (axis == c.rank(0) - 1) c.fail(DiagId::bad_attribute, "the last axis cannot be transformed");
   const auto parts = dims.back().as_const();
-  if (!parts || *parts < 1 || *parts > 2) {
-    c.fail(DiagId::type_mismatch, "the last dimension is {}, must be 1 or 2", dims.back().str());
+  if (parts && (*parts < 1 || *parts > 2)) {
+    c.fail(DiagId::type_mismatch, "the last dimension is {}, must be 1 or 2", *parts);
   }
-  if (spec.to_real() && *parts != 2) {
+  if (!parts && !dims.back().is_unknown()) {
+    c.fail(DiagId::unsupported, "the last dimension is {}, it must be known to be 1 or 2",
+           dims.back().str());
+  }
+  if (spec.to_real() && parts.value_or(2) != 2) {
     c.fail(DiagId::type_mismatch, "the inverse of a one-sided transform needs complex input");
   }
   dims[static_cast<size_t>(axis)] =
