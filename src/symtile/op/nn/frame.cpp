@@ -27,8 +27,8 @@ std::vector<Type> deduce(DeduceContext& c) {
       c.fail(DiagId::shape_mismatch, "a signal of {} is shorter than a frame of {}", dims[1].str(),
              length[0].str());
     }
-    c.checks.push_back(
-        {max(missing, 0), 0, "operator 'frame': the signal is shorter than a frame"});
+    c.checks.push_back({max(missing, 0), 0,
+                        fmt::format("operator '{}': the signal is shorter than a frame", c.op())});
   }
   dims[1] = frames(dims[1], length[0], step[0]);
   dims.insert(dims.begin() + 2, length[0]);
