@@ -279,16 +279,29 @@ class ResizeLowering {
 
   /// Weighted sum over the taps of samplers k.. written out; `at` is the source index so far.
   Expr unrolled(const std::vector<Sampler>& samplers, size_t k, const Index& index, Index at) {
-    if (k == samplers.size()) return cast(element(), x_(std::move(at)));
-    const Sampler& s = samplers[k];
     Expr sum;
+    add_taps(samplers, k, index, std::move(at), {}, sum);
+    return sum;
+  }
+
+  void add_taps(const std::vector<Sampler>& samplers, size_t k, const Index& index, Index at,
+                const Expr& weight, Expr& sum) {
+    if (k == samplers.size()) {
+      Expr term = cast(element(), x_(std::move(at)));
+      if (weight.defined()) term = weight * term;
+      sum = sum.defined() ? sum + term : term;
+      return;
+    }
+    const Sampler& s = samplers[k];
     for (int64_t t = 0; t < *s.taps.as_const(); ++t) {
       at[s.axis] = s.index(index[s.axis], Expr(t));
-      Expr term = unrolled(samplers, k + 1, index, at);
-      if (s.weight) term = term * s.weight(index[s.axis], Expr(t));
-      sum = sum.defined() ? sum + term : term;
+      Expr w = weight;
+      if (s.weight) {
+        const Expr own = s.weight(index[s.axis], Expr(t));
+        w = w.defined() ? w * own : own;
+      }
+      add_taps(samplers, k + 1, index, at, w, sum);
     }
-    return sum;
   }
 
   Expr reduced(const std::vector<Sampler>& samplers, const Index& index) {
