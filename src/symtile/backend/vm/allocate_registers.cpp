@@ -7,6 +7,7 @@ namespace symtile {
 namespace {
 
 using namespace format;
+using format::Loop;  // not that of ir/, which a precompiled header may bring in
 
 /// Calls on_use(uint32_t&) and on_def(uint32_t&) for the registers of an instruction.
 template <typename OnUse, typename OnDef>
@@ -45,7 +46,7 @@ bool makes_heap_memory(const Instruction& i) {
 
 }  // namespace
 
-void mark_outputs(Function& f) {
+void mark_outputs(format::Function& f) {
   const auto& results = std::get<Return>(f.code.back()).values;
   std::map<uint32_t, uint32_t> source_of;  // views
   std::map<uint32_t, HeapTensor*> heap;
@@ -66,7 +67,7 @@ void mark_outputs(Function& f) {
   }
 }
 
-void allocate_registers(Function& f) {
+void allocate_registers(format::Function& f) {
   std::vector<size_t> last_use(f.registers, 0);
   for (size_t i = 0; i < f.code.size(); ++i) {
     const auto seen = [&](uint32_t& r) { last_use[r] = i; };
