@@ -6,6 +6,8 @@ SOURCES = git ls-files --cached --others --exclude-standard '*.cpp' '*.h' '*.hpp
 # Looked up when a recipe runs: `deps` may just have installed it.
 CCACHE = $$(command -v ccache >/dev/null && \
   echo "-DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache")
+# What ccache needs to be told before it serves files that use a precompiled header.
+export CCACHE_SLOPPINESS = pch_defines,time_macros
 # Rooms whose unit tests `make sanitize` builds; "all": every test but those of whole models.
 ROOMS ?= all
 

@@ -7,6 +7,8 @@ target_compile_options(symtile_flags INTERFACE
   -Wall -Wextra -Wpedantic -Werror -Wno-missing-field-initializers
   -ffp-contract=off)
 target_compile_options(symtile_flags INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized -Wno-restrict -Wno-array-bounds -Wno-stringop-overflow>)
+# With it ccache can serve files that use a precompiled header.
+target_compile_options(symtile_flags INTERFACE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
 if(SYMTILE_SANITIZE)
   target_compile_options(symtile_flags INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=all
     -fno-omit-frame-pointer)

@@ -26,9 +26,16 @@ struct Case {
 /// All samples of the operators whose name is `only` (all when empty).
 std::vector<Case> all_cases(const std::string& only);
 
-/// Values of the symbols: the sample's own, then 0, 1, odd, prime, large and mixed ones.
-std::vector<DimValues> shapes_of(const Case& c);
-std::string text_of(const DimValues& symbols);
+/// What a case runs on.
+struct Variation {
+  DimValues symbols;
+  bool special = false;  ///< NaN, infinities, zeros, ties, extreme integers among the inputs
+  std::string text() const;
+  friend bool operator==(const Variation&, const Variation&) = default;
+};
+
+/// The sample's own shape, then 0, 1, odd, prime, large and mixed extents, then special values.
+std::vector<Variation> variations_of(const Case& c);
 
 struct Reference {
   std::vector<RefTensor> inputs;  ///< by argument; rounded to their dtypes
@@ -36,8 +43,8 @@ struct Reference {
 };
 
 /// Random inputs and what the reference meaning makes of them; nullopt where the operator does not
-/// allow the shape.
-std::optional<Reference> evaluate(const Case& c, const DimValues& symbols);
+/// allow the shape or the values.
+std::optional<Reference> evaluate(const Case& c, const Variation& variation);
 
 /// Why the two differ; empty when they agree within `tolerance` of the largest number.
 std::string difference(const RefTensor& expected, const RefTensor& actual, double tolerance);

@@ -36,14 +36,14 @@ class Bundle {
 
   /// Parameters in order, for one shape of every case.
   std::vector<Constant> inputs(const std::vector<Reference>& references,
-                               const std::vector<DimValues>& shapes) const {
+                               const std::vector<Variation>& variations) const {
     std::vector<Constant> out;
     for (size_t k = 0; k < cases_.size(); ++k) {
       for (const int argument : arguments_[k]) {
         out.push_back(references[k].inputs[static_cast<size_t>(argument)].to_constant());
       }
       for (const std::string& symbol : extra_[k])
-        out.push_back(make_zeros(DType::boolean, {shapes[k].at(symbol)}));
+        out.push_back(make_zeros(DType::boolean, {variations[k].symbols.at(symbol)}));
     }
     return out;
   }
@@ -105,29 +105,29 @@ void check_group(const std::vector<const Case*>& cases, bool optimize, std::FILE
   const api::Model model(artifact.data(), artifact.size());
   api::Session session(model, kThreads);
   size_t rounds = 0;
-  std::vector<std::vector<DimValues>> shapes;
+  std::vector<std::vector<Variation>> variations;
   for (const Case* c : cases) {
-    shapes.push_back(shapes_of(*c));
-    rounds = std::max(rounds, shapes.back().size());
+    variations.push_back(variations_of(*c));
+    rounds = std::max(rounds, variations.back().size());
   }
   for (size_t round = 0; round < rounds; ++round) {
     // A case that has no such shape runs at its own once more.
     std::vector<Reference> references;
-    std::vector<DimValues> now;
+    std::vector<Variation> now;
     std::vector<bool> counts;
     for (size_t k = 0; k < cases.size(); ++k) {
-      const bool has = round < shapes[k].size();
-      DimValues shape = has ? shapes[k][round] : shapes[k][0];
-      auto reference = evaluate(*cases[k], shape);
+      const bool has = round < variations[k].size();
+      Variation variation = has ? variations[k][round] : variations[k][0];
+      auto reference = evaluate(*cases[k], variation);
       counts.push_back(has && reference);
       if (!reference) {
         if (has) std::fprintf(out, "S\n");
-        shape = shapes[k][0];
-        reference = evaluate(*cases[k], shape);
+        variation = variations[k][0];
+        reference = evaluate(*cases[k], variation);
         SYMTILE_CHECK(reference.has_value(), "{} does not allow its own shape", cases[k]->name());
       }
       references.push_back(std::move(*reference));
-      now.push_back(std::move(shape));
+      now.push_back(std::move(variation));
     }
     const std::vector<Constant> results = run_session(session, bundle.inputs(references, now));
     size_t at = 0;
@@ -142,7 +142,7 @@ void check_group(const std::vector<const Case*>& cases, bool optimize, std::FILE
       if (why.empty()) {
         std::fprintf(out, "P\n");
       } else {
-        std::fprintf(out, "F%s %s: %s\n", cases[k]->name().c_str(), text_of(now[k]).c_str(),
+        std::fprintf(out, "F%s %s: %s\n", cases[k]->name().c_str(), now[k].text().c_str(),
                      why.c_str());
       }
     }

@@ -1,6 +1,7 @@
-// conform_test [OP]: every operator x its samples x shapes (0, 1, odd, prime, large), four ways:
-// the lowered kernel interpreted, its schedule for every CPU level interpreted (with every access
-// checked), and the compiled artifact, optimised and not, against the reference meaning.
+// conform_test [OP]: every operator x its samples x shapes (0, 1, odd, prime, large) and special
+// values, four ways: the lowered kernel interpreted, its schedule for every CPU level interpreted
+// (with every access checked), and the compiled artifact, optimised and not, against the reference
+// meaning.
 #include <fmt/format.h>
 
 #include <atomic>
@@ -64,8 +65,8 @@ Tally check_kernels(const Case& c) {
   Tally tally;
   try {
     const std::vector<Way> ways = ways_of(c);
-    for (const DimValues& shape : shapes_of(c)) {
-      const auto reference = evaluate(c, shape);
+    for (const Variation& variation : variations_of(c)) {
+      const auto reference = evaluate(c, variation);
       if (!reference) {
         tally.skipped += static_cast<int>(ways.size());
         continue;
@@ -73,7 +74,7 @@ Tally check_kernels(const Case& c) {
       for (const Way& way : ways) {
         std::string why;
         try {
-          why = check_way(c, way, shape, *reference);
+          why = check_way(c, way, variation.symbols, *reference);
         } catch (const std::exception& e) {
           why = e.what();
         }
@@ -81,7 +82,7 @@ Tally check_kernels(const Case& c) {
           ++tally.passed;
         } else {
           tally.failures.push_back(
-              fmt::format("{}, {} {}: {}", way.name, c.name(), text_of(shape), why));
+              fmt::format("{}, {} {}: {}", way.name, c.name(), variation.text(), why));
         }
       }
     }

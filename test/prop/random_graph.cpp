@@ -23,7 +23,7 @@ RandomGraph::RandomGraph(unsigned seed) : random_(seed) {
   if (chance(20)) main().facts.assume_divisible(symbol("m"), 4);
   add_parameters();
   build_.emplace(module_, main());
-  const int steps = 5 + below(16);
+  const int steps = chance(15) ? 40 : 5 + below(16);
   for (int i = 0; i < steps; ++i) grow();
   // What nobody uses is a result, and now and then something that is used.
   std::vector<int> uses(main().values.size(), 0);
