@@ -1,0 +1,53 @@
+#include "symtile/schedule/space.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "symtile/base/check.h"
+#include "symtile/schedule/schedule.h"
+
+namespace symtile {
+namespace {
+
+/// A template's space: nullopt for a function that the template does not claim.
+template <typename Target>
+using Candidates = std::optional<std::vector<ScheduleCandidate>> (*)(const TileFunction&,
+                                                                     const Target&);
+
+/// One line a template with parameters, in the order of preference of schedule.cpp:
+///   contraction_candidates,
+const std::vector<Candidates<CpuTarget>> kCpuSpaces = {};
+const std::vector<Candidates<GpuTarget>> kGpuSpaces = {};
+
+template <typename Target>
+std::vector<ScheduleCandidate> ask(const std::vector<Candidates<Target>>& spaces,
+                                   const TileFunction& f, const Target& target,
+                                   ScheduleCandidate rule) {
+  for (const auto candidates : spaces) {
+    auto space = candidates(f, target);
+    if (!space) continue;
+    SYMTILE_CHECK(!space->empty() && space->size() <= kMaxCandidates,
+                  "the schedule space of '{}' has {} candidates", f.name, space->size());
+    return *std::move(space);
+  }
+  return {std::move(rule)};
+}
+
+}  // namespace
+
+std::string ScheduleCandidate::str() const {
+  std::string out = name;
+  for (const auto& [parameter, value] : parameters) out += fmt::format(" {}={}", parameter, value);
+  return out;
+}
+
+std::vector<ScheduleCandidate> schedule_space(const TileFunction& f, const CpuTarget& target) {
+  return ask(kCpuSpaces, f, target, {schedule_name(f, target), {}});
+}
+
+std::vector<ScheduleCandidate> schedule_space(const TileFunction& f, const GpuTarget& target) {
+  return ask(kGpuSpaces, f, target, {"rule", {}});
+}
+
+}  // namespace symtile
