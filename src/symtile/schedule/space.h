@@ -12,10 +12,9 @@
 
 #include "symtile/ir/tile.h"
 #include "symtile/target/cpu_target.h"
+#include "symtile/target/gpu_target.h"
 
 namespace symtile {
-
-struct GpuTarget;
 
 struct ScheduleCandidate {
   std::string name;  ///< of the template: "contraction", "rows", ...
