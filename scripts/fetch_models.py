@@ -108,7 +108,7 @@ def cache_dir():
 
 
 def model_path(name):
-    suffix = next(suffix for n, suffix, *_ in MODELS if n == name)
+    suffix = next((suffix for n, suffix, *_ in MODELS if n == name), ".onnx")  # or one of export_models.py
     return cache_dir() / "models" / (name + suffix)
 
 

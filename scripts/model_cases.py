@@ -8,6 +8,7 @@ Inputs are made from a formula that test/model/ repeats in C++ bit by bit:
 
 `smooth` takes the sharpest edges off the noise. Frame f of a sequence has the seed s + 1000 * f.
 Detectors see nothing in noise: `glyphs` are rows of random black marks of 3 x 3 pixels on white.
+`tokens` are the numbers r(s, i) mod `count`; `lengths` are rows of so many ones, then zeros.
 """
 
 CASES = {}
@@ -21,6 +22,14 @@ def noise(name, dims, seed, lo=-1.0, hi=1.0, smooth=4):
 def glyphs(name, dims, seed, ink=-2.0, paper=2.4):
     return {"name": name, "dtype": "f32", "dims": list(dims),
             "glyphs": {"seed": seed, "ink": ink, "paper": paper}}
+
+
+def tokens(name, dims, seed, count):
+    return {"name": name, "dtype": "i64", "dims": list(dims), "tokens": {"seed": seed, "count": count}}
+
+
+def lengths(name, dims, ones):
+    return {"name": name, "dtype": "i64", "dims": list(dims), "lengths": list(ones)}
 
 
 def value(name, dtype, dims, number):
@@ -71,6 +80,19 @@ case("mlsd", "static",
      [noise("input_image_with_alpha:0", (1, 512, 512, 4), seed=9, lo=0.0, hi=255.0, smooth=24)])
 case("isnet_int8", "static", [noise("input", (1, 3, 1024, 1024), seed=10, lo=-0.5, hi=0.5, smooth=48)])
 
+# Of scripts/export_models.py, from both exporters.
+for batch in (1, 4):
+    case("resnet50", f"b{batch}", [noise("x", (batch, 3, 224, 224), seed=50 + batch, lo=-2.0, hi=2.5, smooth=12)])
+for batch, length in ((1, 128), (4, 37), (3, 1)):
+    for suffix in ("", "_dynamo"):
+        case("bert_base" + suffix, f"b{batch}_s{length}",
+             [tokens("input_ids", (batch, length), seed=length, count=30522),
+              lengths("attention_mask", (batch, length), [max(1, length - 9 * i) for i in range(batch)]),
+              tokens("token_type_ids", (batch, length), seed=length + 1, count=2)])
+for block in ("gpt2_block", "llama_block", "gpt2_block_dynamo", "llama_block_dynamo"):
+    for batch, length in ((1, 64), (2, 37)):
+        case(block, f"b{batch}_s{length}", [noise("x", (batch, length, 256), seed=length, smooth=2)])
+
 # Audio through all three wake-word models: melspectrogram; windows of 76 frames, 8 apart, through
 # the embedding as one batch; the last 16 of these through the classifier.
 CHAIN = {"models": ["wake_melspectrogram", "wake_embedding", "wake_hey_jarvis"], "window": 76, "hop": 8,
@@ -118,6 +140,12 @@ def make_input(spec, frame=0):
     dtype = {"f32": np.float32, "i64": np.int64}[spec["dtype"]]
     if "value" in spec:
         return np.full(spec["dims"], spec["value"], dtype)
+    if "tokens" in spec:
+        count = int(np.prod(spec["dims"], dtype=np.int64))
+        numbers = random_bits(spec["tokens"]["seed"], count) % spec["tokens"]["count"]
+        return numbers.astype(dtype).reshape(spec["dims"])
+    if "lengths" in spec:
+        return (np.arange(spec["dims"][-1])[None] < np.asarray(spec["lengths"])[:, None]).astype(dtype)
     if "glyphs" in spec:
         return np.ascontiguousarray(make_glyphs(spec["glyphs"], spec["dims"]), dtype)
     count = int(np.prod(spec["dims"], dtype=np.int64))

@@ -23,34 +23,34 @@ def cache_dir():
     return pathlib.Path(os.environ.get("SYMTILE_CACHE") or pathlib.Path.home() / ".cache/symtile")
 
 
-def run(command):
+def run(command, what):
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         lines = [line for line in (done.stderr or done.stdout).splitlines() if line.strip()]
         wanted = [line for line in lines if line.startswith("ERROR")]
-        print(f"SKIP: ONNX Runtime cannot be installed: {(wanted or lines or ['no message'])[-1]}")
+        print(f"SKIP: {what} cannot be installed: {(wanted or lines or ['no message'])[-1]}")
         sys.exit(SKIPPED)
 
 
-def environment():
+def environment(requirements, what):
     """The Python of an environment made for these requirements; makes it when it is not there."""
-    tag = hashlib.sha256(REQUIREMENTS.read_bytes() + sys.version.encode()).hexdigest()[:12]
-    folder = cache_dir() / f"reference-{tag}"
+    tag = hashlib.sha256(requirements.read_bytes() + sys.version.encode()).hexdigest()[:12]
+    folder = cache_dir() / f"{requirements.stem.removeprefix('requirements-')}-{tag}"
     python = folder / "bin/python"
     complete = folder / "complete"
     if not complete.exists():
-        run([sys.executable, "-m", "venv", str(folder)])
+        run([sys.executable, "-m", "venv", str(folder)], what)
         run([str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check", "--retries=1",
-             "--timeout=60", "-r", str(REQUIREMENTS)])
+             "--timeout=60", "-r", str(requirements)], what)
         complete.touch()
     return python
 
 
-def enter():
-    if os.environ.get("SYMTILE_REFERENCE_ENV") or all(
-            importlib.util.find_spec(name) for name in ("numpy", "onnx", "onnxruntime")):
+def enter(requirements=REQUIREMENTS, modules=("numpy", "onnx", "onnxruntime"),
+          variable="SYMTILE_REFERENCE_ENV", what="ONNX Runtime"):
+    if os.environ.get(variable) or all(importlib.util.find_spec(name) for name in modules):
         return
-    python = str(environment())
-    os.environ["SYMTILE_REFERENCE_ENV"] = "1"
+    python = str(environment(requirements, what))
+    os.environ[variable] = "1"
     sys.stdout.flush()
     os.execv(python, [python] + sys.argv)

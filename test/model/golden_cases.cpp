@@ -48,6 +48,22 @@ void fill_glyphs(ConstantData& out, const nlohmann::json& recipe) {
   }
 }
 
+void fill_tokens(ConstantData& out, const nlohmann::json& recipe) {
+  const uint64_t seed = recipe.at("seed");
+  const int64_t count = recipe.at("count");
+  for (int64_t i = 0; i < out.element_count(); ++i)
+    out.set_int(i, random24(seed, static_cast<uint64_t>(i)) % count);
+}
+
+/// Rows of so many ones, then zeros.
+void fill_lengths(ConstantData& out, const nlohmann::json& lengths) {
+  const int64_t width = out.dims.back();
+  for (int64_t i = 0; i < out.element_count(); ++i) {
+    const int64_t ones = lengths.at(static_cast<size_t>(i / width));
+    out.set_int(i, i % width < ones ? 1 : 0);
+  }
+}
+
 }  // namespace
 
 nlohmann::json read_json(const std::filesystem::path& file) {
@@ -93,6 +109,10 @@ Constant make_input(const nlohmann::json& spec, int frame) {
   auto out = make_zeros(*dtype, spec.at("dims").get<std::vector<int64_t>>());
   if (spec.contains("noise")) {
     fill_noise(*out, spec.at("noise"), frame);
+  } else if (spec.contains("tokens")) {
+    fill_tokens(*out, spec.at("tokens"));
+  } else if (spec.contains("lengths")) {
+    fill_lengths(*out, spec.at("lengths"));
   } else if (spec.contains("glyphs")) {
     fill_glyphs(*out, spec.at("glyphs"));
   } else {

@@ -163,8 +163,8 @@ int run(const std::filesystem::path& golden, const std::filesystem::path& models
   if (is_chain) needed = manifest.at("chain").at("models").get<std::vector<std::string>>();
   for (const std::string& model : needed) {
     if (!std::filesystem::exists(models / (model + ".onnx"))) {
-      fmt::print("SKIP: model {} is not in {}; run scripts/fetch_models.py\n", model,
-                 models.string());
+      fmt::print("SKIP: model {} is not in {}; run scripts/fetch_models.py or export_models.py\n",
+                 model, models.string());
       return kSkipped;
     }
   }
