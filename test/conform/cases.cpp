@@ -1,5 +1,6 @@
 #include "cases.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>

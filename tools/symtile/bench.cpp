@@ -30,8 +30,9 @@ void print_report(const Flags& flags, const DimValues& symbols, const BenchResul
   if (compile_seconds) fmt::print("  compiled   {:.2f} s\n", *compile_seconds);
   fmt::print("  time       median {:.3f} ms, p90 {:.3f} ms, min {:.3f} ms\n", r.median_ms, r.p90_ms,
              r.min_ms);
-  fmt::print("  memory     {:.2f} MB, constants {:.2f} MB\n",
-             static_cast<double>(r.arena_bytes) / 1e6, static_cast<double>(r.constant_bytes) / 1e6);
+  const auto megabytes = [](int64_t bytes) { return static_cast<double>(bytes) / 1e6; };
+  fmt::print("  memory     {:.2f} MB planned, {:.2f} MB held with outputs, constants {:.2f} MB\n",
+             megabytes(r.arena_bytes), megabytes(r.held_bytes), megabytes(r.constant_bytes));
   double total = 0;
   size_t width = 6;
   for (const KernelTime& k : r.kernels) {
@@ -49,17 +50,12 @@ void print_report(const Flags& flags, const DimValues& symbols, const BenchResul
 
 void print_json(const Flags& flags, const DimValues& symbols, const BenchResult& r,
                 std::optional<double> compile_seconds) {
-  nlohmann::json out{{"model", flags.model},
-                     {"dims", symbols},
-                     {"threads", r.threads},
-                     {"runs", r.runs},
-                     {"median_ms", r.median_ms},
-                     {"p90_ms", r.p90_ms},
-                     {"min_ms", r.min_ms},
-                     {"arena_bytes", r.arena_bytes},
-                     {"constant_bytes", r.constant_bytes},
-                     {"compile_s", nullptr},
-                     {"kernels", nlohmann::json::array()}};
+  nlohmann::json out{{"model", flags.model},       {"dims", symbols},
+                     {"threads", r.threads},       {"runs", r.runs},
+                     {"median_ms", r.median_ms},   {"p90_ms", r.p90_ms},
+                     {"min_ms", r.min_ms},         {"arena_bytes", r.arena_bytes},
+                     {"held_bytes", r.held_bytes}, {"constant_bytes", r.constant_bytes},
+                     {"compile_s", nullptr},       {"kernels", nlohmann::json::array()}};
   if (compile_seconds) out["compile_s"] = *compile_seconds;
   for (const KernelTime& k : r.kernels) {
     out["kernels"].push_back({{"name", k.name}, {"calls", k.calls}, {"ms", k.ms}});

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "commands.h"
+#include "symtile/driver/memory_bound.h"
 #include "symtile/format/artifact.h"
 
 namespace symtile::cli {
@@ -66,7 +67,8 @@ void add_compile(CLI::App& app) {
     fmt::print("{}: {} operators in {} launches of {} kernels\n", flags->out, s.operators,
                s.launches, s.kernels);
     fmt::print("  constants  {:.2f} MB\n", static_cast<double>(s.constant_bytes) / 1e6);
-    fmt::print("  memory     {} bytes\n", s.arena_formula);
+    const auto& arena = model.module.graph(Module::kMain).arena_bytes;
+    fmt::print("  memory     {} bytes\n", short_formula(arena.value_or(DimExpr(0))));
     fmt::print("  compiled in {:.2f} s\n", s.seconds);
   });
 }

@@ -1,6 +1,7 @@
 // symtile inspect FILE [--after PASS] [--kernel K] [--memory]
 #include "inspect.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "symtile/backend/llvm/compile_cpu.h"

@@ -4,6 +4,7 @@
 
 #include "inspect.h"
 #include "symtile/diag/diagnostic.h"
+#include "symtile/driver/memory_bound.h"
 #include "symtile/format/artifact_layout.h"
 #include "symtile/format/print_program.h"
 
@@ -113,7 +114,7 @@ void print_kernels(const Artifact& a) {
 }
 
 void print_memory(const InspectFlags& flags, const Artifact& a) {
-  fmt::print("arena      {} bytes", arena_text(a.view.program));
+  fmt::print("arena      {} bytes", short_formula(parse_dim_expr(arena_text(a.view.program))));
   if (const auto number = arena_number(flags, a.view.program)) fmt::print(" = {}", *number);
   fmt::print("\nconstants  {} bytes\n", a.view.constants.size());
 }

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "inspect.h"
+#include "symtile/driver/memory_bound.h"
 #include "symtile/driver/memory_report.h"
 
 namespace symtile::cli {
@@ -32,7 +33,7 @@ void print_table(const MemoryReport& report) {
 }
 
 void print_line(const char* what, const DimExpr& formula, const std::optional<int64_t>& number) {
-  fmt::print("{:14} {} bytes", what, formula.str());
+  fmt::print("{:14} {} bytes", what, short_formula(formula));
   if (number && !formula.is_const()) fmt::print(" = {}", number_text(number));
   fmt::print("\n");
 }

@@ -70,6 +70,7 @@ BenchResult bench(const api::Model& model, const RunInputs& inputs, const BenchO
   std::sort(times.begin(), times.end());
   out.min_ms = times.front();
   out.median_ms = median(times);
+  out.held_bytes = static_cast<int64_t>(symtile_session_held_bytes(session.get()));
   out.p90_ms = quantile(times, 0.9);
   out.kernels = profile(session, arguments, std::clamp(out.runs / 4, 1, 20));
   return out;

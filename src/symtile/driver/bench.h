@@ -24,6 +24,7 @@ struct BenchResult {
   int threads = 0, runs = 0;
   double median_ms = 0, p90_ms = 0, min_ms = 0;
   int64_t arena_bytes = 0;
+  int64_t held_bytes = 0;  ///< by the session: arenas, heap, scratch of threads, outputs
   uint64_t constant_bytes = 0;
   std::vector<KernelTime> kernels;  ///< the slowest first
 };

@@ -10,6 +10,7 @@
 #include "symtile/diag/diagnostic.h"
 #include "symtile/driver/child_pool.h"
 #include "symtile/driver/compare.h"
+#include "symtile/driver/memory_bound.h"
 #include "symtile/driver/memory_report.h"
 #include "symtile/driver/npy.h"
 #include "symtile/driver/run_inputs.h"
@@ -169,6 +170,29 @@ TEST(MemoryReport, SumsWhatKernelsCompute) {
   EXPECT_EQ(report.intermediates_number, 160);
   EXPECT_EQ(report.constant_bytes, 4);
   EXPECT_GE(report.arena_number.value_or(-1), 0);
+}
+
+TEST(MemoryBound, IsNowhereBelowTheFormula) {
+  const char* const formulas[] = {
+      "64*((b*w + 15) // 16)",
+      "max(5760*b*((w + 3) // 4) + 64*((b*((w + 3) // 8) + 1) // 2), 128*w*w, 4096)",
+      "max(4*(w - 5), 3*b) + min(b, 7)*w",
+      "64*((4*b*max(w - 2, 0) + 63) // 64) + w % 8",
+      "max(b - 5, w) * (b + 1)",
+  };
+  for (const char* text : formulas) {
+    const DimExpr formula = parse_dim_expr(text);
+    const DimExpr bound = polynomial_bound(formula);
+    for (const int64_t b : {0, 1, 2, 7, 31}) {
+      for (const int64_t w : {5, 6, 8, 63, 640}) {
+        const DimValues at{{"b", b}, {"w", w}};
+        EXPECT_LE(formula.evaluate(at), bound.evaluate(at)) << text << " at " << b << ", " << w;
+      }
+    }
+  }
+  EXPECT_EQ(short_formula(parse_dim_expr("64*n + 8")), "64*n + 8");
+  const DimExpr large = parse_dim_expr(formulas[1]);
+  EXPECT_EQ(short_formula(large + large * 3).rfind("at most ", 0), 0U);
 }
 
 TEST(Verify, AgreesWithItself) {

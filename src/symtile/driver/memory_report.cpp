@@ -38,9 +38,9 @@ std::optional<DimExpr> bytes_of(const Type& type) {
   return product(*type.dims) * size_of(type.dtype);
 }
 
-/// The value, when the given dimensions determine it.
+/// The value, when it is one or the given dimensions determine it.
 std::optional<int64_t> number_of(const DimExpr& e, const std::optional<DimValues>& dims) {
-  if (!dims) return std::nullopt;
+  if (!dims) return e.as_const();
   const std::set<std::string> symbols = e.symbols();
   const bool known = std::all_of(symbols.begin(), symbols.end(),
                                  [&](const std::string& s) { return dims->count(s) > 0; });

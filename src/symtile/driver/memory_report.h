@@ -27,7 +27,7 @@ struct MemoryReport {
   std::vector<MemoryRow> rows;
 };
 
-/// Expects a module after plan_memory. Without `dims` there are no numbers.
+/// Expects a module after plan_memory. Without `dims` only constants are numbers.
 MemoryReport memory_report(const Module& module, const std::optional<DimValues>& dims);
 
 }  // namespace symtile

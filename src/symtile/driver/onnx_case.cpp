@@ -1,5 +1,6 @@
 #include "symtile/driver/onnx_case.h"
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <set>

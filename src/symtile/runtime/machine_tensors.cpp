@@ -98,6 +98,11 @@ void Machine::step(Frame& f, const format::CheckDims& op) {
   std::string where = values_text(f, fa);
   const std::string more = values_text(f, fb);
   if (!more.empty() && more != where) where += (where.empty() ? "" : ", ") + more;
+  // The message says it already; a long polynomial says nothing more.
+  constexpr size_t kReadable = 60;
+  if (!op.message.empty() && std::max(fa.text.size(), fb.text.size()) > kReadable) {
+    bad_input("{}: not so at {}", op.message, where);
+  }
   bad_input("{}{}'{}' {} '{}' does not hold: {} against {}{}{}{}", op.message,
             op.message.empty() ? "" : ": ", fa.text, equal ? "==" : "<=", fb.text, a, b,
             where.empty() ? "" : " (", where, where.empty() ? "" : ")");

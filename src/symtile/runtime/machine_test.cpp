@@ -79,6 +79,9 @@ TEST(CheckDims, QuotesMessageFormulasAndValues) {
     b.add(BindDims{"input 'x'", {0}, DType::f32, true, {b.bind(0), b.bind(1)}});
     b.add(CheckDims{Relation::equal, b.f("n 2 *"), b.f("m"), "halves must agree"});
     b.add(CheckDims{Relation::less_equal, b.f("n"), b.f("10"), ""});
+    b.add(CheckDims{Relation::equal,
+                    b.f(std::string(30, ' ') + "n 5 - n 6 - *" + std::string(30, ' ')), b.f("2"),
+                    "n is 4 or 7"});
     b.add(Return{{{0}}});
   });
   Session session(model, {1});
@@ -87,7 +90,8 @@ TEST(CheckDims, QuotesMessageFormulasAndValues) {
     const InputTensor input = f32(x, dims);
     return run_error(session, {&input, 1});
   };
-  EXPECT_EQ(error({3, 6}), "");
+  EXPECT_EQ(error({4, 8}), "");
+  EXPECT_EQ(error({3, 6}), "error[bad_input]: n is 4 or 7: not so at n = 3");
   EXPECT_EQ(
       error({3, 7}),
       "error[bad_input]: halves must agree: 'n 2 *' == 'm' does not hold: 6 against 7 (n = 3, "

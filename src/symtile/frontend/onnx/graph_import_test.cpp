@@ -1,6 +1,8 @@
 // Order, names, functions and dimensions of imported graphs.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "symtile/diag/diagnostic.h"
 #include "symtile/frontend/onnx/onnx_builder.h"
 

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "symtile/op/nn/conv.h"
 
 namespace symtile {

@@ -3,6 +3,7 @@
 // B[k, n] (or its transpose) becomes B[n // kPanel, k, n % kPanel], zero beyond the last column:
 // the order in which the contraction template reads it, on every CPU, so no run ever packs a
 // weight. The kernel's body changes with it, so the module still means the same.
+#include <algorithm>
 #include <unordered_map>
 
 #include "symtile/pass/pass.h"
