@@ -4,6 +4,9 @@
 #include "symtile/schedule/cpu/contraction.h"
 #include "symtile/schedule/cpu/rows.h"
 #include "symtile/schedule/cpu/statements.h"
+#include "symtile/schedule/gpu/contraction.h"
+#include "symtile/schedule/gpu/launches.h"
+#include "symtile/schedule/gpu/rules.h"
 
 namespace symtile {
 namespace {
@@ -25,7 +28,27 @@ constexpr ScheduleTemplate kTemplates[] = {
     {"rows", [](const TileFunction&, const ComputeForm&) { return true; }, schedule_rows},
 };
 
+struct GpuTemplate {
+  const char* name;
+  bool (*claims)(const TileFunction&, const ComputeForm&);
+  TileFunction (*schedule)(const TileFunction&, const ComputeForm&, const GpuTarget&);
+};
+constexpr GpuTemplate kGpuTemplates[] = {
+    {"contraction", gpu::claims_contraction, gpu::schedule_contraction},
+    {"rules", [](const TileFunction&, const ComputeForm&) { return true; }, gpu::schedule_rules},
+};
+
 }  // namespace
+
+TileFunction schedule_for_gpu(const TileFunction& f, const GpuTarget& target) {
+  if (gpu::is_gpu_kernel(f)) return f;
+  const auto form = compute_form(f);
+  if (!form) return gpu::schedule_launches(f, target);
+  for (const GpuTemplate& t : kGpuTemplates) {
+    if (t.claims(f, *form)) return t.schedule(f, *form, target);
+  }
+  SYMTILE_UNREACHABLE();
+}
 
 TileFunction schedule_for_cpu(const TileFunction& f, const CpuTarget& target) {
   const auto form = compute_form(f);

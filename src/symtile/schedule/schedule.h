@@ -7,11 +7,16 @@
 
 #include "symtile/ir/module.h"
 #include "symtile/target/cpu_target.h"
+#include "symtile/target/gpu_target.h"
 
 namespace symtile {
 
 /// Returns `f` unchanged when it is in scheduled form already.
 TileFunction schedule_for_cpu(const TileFunction& f, const CpuTarget& target);
+
+/// A kernel of one or several launches of blocks of work-items (docs/ir.md, "GPU kernels").
+/// Returns `f` unchanged when it has them already.
+TileFunction schedule_for_gpu(const TileFunction& f, const GpuTarget& target);
 
 /// Name of the schedule that `schedule_for_cpu` would choose: "contraction", "rows", ...
 std::string schedule_name(const TileFunction& f, const CpuTarget& target);
