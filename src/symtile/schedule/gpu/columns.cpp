@@ -79,7 +79,7 @@ Stmt column_launch(const Stage& stage, const Facts& facts, const GpuTarget& targ
       const Expr merged = combine(r.kind, load(slot.name, r.dtype, {me}),
                                   load(slot.name, r.dtype, {me + Expr(half * lanes)}));
       phases.push_back(only_if(inside && var(warp) < Expr(half), store(slot.name, {me}, merged)));
-      barrier();
+      if (half > 1) barrier();  // the first warp has the result itself
     }
     results.emplace_back(e, load(slot.name, r.dtype, {var(lane)}));
   }

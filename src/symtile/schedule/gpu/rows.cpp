@@ -198,12 +198,12 @@ class RowTemplate {
                     bind_axes(r.axes, var(k), std::move(body)), group_);
   }
 
-  /// The tree: after it the group's first slot holds the result.
+  /// The tree: after it the group's first member finds the result in its slot.
   void tree(const std::function<Stmt(const Expr& other)>& merge) {
     barrier(false);
     for (int64_t half = group_ / 2; half >= 1; half /= 2) {
       step(only_if(var(member_) < Expr(half), merge(Expr(half))));
-      barrier(false);
+      if (half > 1) barrier(false);  // the member that writes the result has it
     }
   }
 

@@ -1,5 +1,8 @@
 #include "symtile/schedule/gpu/rules.h"
 
+#include <algorithm>
+
+#include "symtile/schedule/gpu/contraction.h"
 #include "symtile/schedule/gpu/launches.h"
 #include "symtile/schedule/gpu/rows.h"
 
@@ -28,6 +31,23 @@ Stmt with_workspace(const std::vector<Buffer>& workspace, Stmt body) {
   for (auto it = workspace.rbegin(); it != workspace.rend(); ++it)
     body = allocate(*it, std::move(body));
   return body;
+}
+
+/// Stage `i` as a function of its own: what other stages write is an input.
+TileFunction alone(const TileFunction& f, const ComputeForm& form, size_t i) {
+  const ComputeStmt& stage = form.stages[i];
+  TileFunction out = f;
+  out.outputs.clear();
+  for (const auto* list : {&f.outputs, &form.temporaries}) {
+    for (const Buffer& b : *list) (b.name == stage.buffer ? out.outputs : out.inputs).push_back(b);
+  }
+  out.body = make_stmt(stage);
+  return out;
+}
+
+/// True when the stage is a heavy sum of products.
+bool is_product(const TileFunction& f, const ComputeStmt& stage) {
+  return claims_contraction(f, ComputeForm{{}, {stage}});
 }
 
 /// True when a stage reads a result that another one writes: blocks would have to wait for blocks.
@@ -84,14 +104,24 @@ TileFunction schedule_rules(const TileFunction& f, const ComputeForm& original,
   NameSource names(f);
   ComputeForm form = original;
   const LinearForm linear = linearize(f, form);
-  if (form.stages.size() > 1) {
+  const bool several = form.stages.size() > 1;
+  const auto product = [&](const ComputeStmt& stage) { return is_product(f, stage); };
+  // Products are worth a launch of their own: rows would do them one element at a time.
+  if (several && std::none_of(form.stages.begin(), form.stages.end(), product)) {
     make_axes_distinct(form, names);
     if (const size_t p = shared_prefix(form, f.facts); p > 0 && !reads_results(f, form))
       return finish_schedule(f, linear, by_rows(f, form, p, target, names), "rows");
   }
   std::vector<Stmt> launches;
-  for (size_t i = 0; i < linear.stages.size(); ++i)
-    launches.push_back(stage_launch(stage_of(linear, i), linear.facts, target, names));
+  for (size_t i = 0; i < linear.stages.size(); ++i) {
+    if (product(original.stages[i])) {
+      launches.push_back(
+          schedule_contraction(alone(f, original, i), ComputeForm{{}, {original.stages[i]}}, target)
+              .body);
+    } else {
+      launches.push_back(stage_launch(stage_of(linear, i), linear.facts, target, names));
+    }
+  }
   std::vector<Buffer> workspace = linear.temporaries;
   for (Buffer& b : workspace) b.scope = Scope::scratch;
   const char* name = launches.size() > 1 ? "launches" : "grid";
