@@ -38,7 +38,8 @@ HIDDEN = {"x": {0: "batch", 1: "length"}}
 MODELS = {
     "resnet50": (networks.ResNet50, lambda: [torch.randn(2, 3, 224, 224)], ["logits"],
                  {"x": {0: "batch"}}),
-    "bert_base": (networks.Bert, lambda: [torch.ones(2, 24, dtype=torch.int64)] * 3,
+    # Three tensors: one tensor given three times would become one input.
+    "bert_base": (networks.Bert, lambda: [torch.ones(2, 24, dtype=torch.int64) for _ in range(3)],
                   ["hidden", "pooled"], TOKENS),
     "gpt2_block": (networks.Gpt2Block, lambda: [torch.randn(2, 24, 256)], ["y"], HIDDEN),
     "llama_block": (networks.LlamaBlock, lambda: [torch.randn(2, 24, 256)], ["y"], HIDDEN),

@@ -8,7 +8,9 @@
 //   ...module after the passes, printed...
 //   // note: a decision that the passes explain
 //
-// The result must be the expectation to the letter; --update makes it so.
+// The result must be the expectation to the letter; --update makes it so. And the interpreter must
+// get the same from it as from the module before, at several shapes with random inputs, unless it
+// cannot run that.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,6 +19,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "same_meaning.h"
 #include "symtile/op/op.h"
 #include "symtile/transform/passes.h"
 
@@ -100,7 +103,7 @@ std::vector<const PassRecord*> passes_of(const std::string& list) {
   return out;
 }
 
-std::string run_case(const TextCase& c, const std::string& file) {
+std::string run_case(const TextCase& c, const std::string& file, int& runs) {
   Module module = parse_module(c.input, file);
   PassContext context;
   context.check_ops = [](const GraphFunction& f, const Binding& b) { check_op_call(f, b); };
@@ -109,7 +112,9 @@ std::string run_case(const TextCase& c, const std::string& file) {
   verify(module, context.check_ops);
   PassManager manager(passes_of(c.passes), context);
   manager.verify_each = true;
+  const Module original = module;
   manager.run(module);
+  runs += check_same_meaning(original, module);
   std::string out = print(module);
   for (const std::string& note : notes) out += fmt::format("// note: {}\n", note);
   return out;
@@ -133,14 +138,14 @@ std::string first_difference(const std::string& expected, const std::string& act
 int check_file(const std::filesystem::path& path, bool update) {
   const std::string name = path.filename().string(), pass = path.stem().string();
   TextFile file = parse_file(read_file(path), name);
-  int failed = 0;
+  int failed = 0, compared = 0;
   for (TextCase& c : file.cases) {
     try {
       const std::vector<const PassRecord*> passes = passes_of(c.passes);
       const bool runs = std::any_of(passes.begin(), passes.end(),
                                     [&](const PassRecord* p) { return p->name == pass; });
       if (!runs) throw UserError("the case does not run the pass of its file");
-      const std::string actual = run_case(c, name);
+      const std::string actual = run_case(c, name, compared);
       if (!update && actual != c.expected) throw UserError(first_difference(c.expected, actual));
       c.expected = actual;
     } catch (const std::exception& e) {
@@ -149,7 +154,8 @@ int check_file(const std::filesystem::path& path, bool update) {
     }
   }
   if (update && failed == 0) std::ofstream(path) << print_file(file);
-  fmt::print("{}: {} cases, {} failed\n", name, file.cases.size(), failed);
+  fmt::print("{}: {} cases, run at {} shapes, {} failed\n", name, file.cases.size(), compared,
+             failed);
   return failed + (file.cases.empty() ? 1 : 0);
 }
 

@@ -5,9 +5,27 @@ namespace symtile {
 
 const std::vector<std::string>& pass_order(bool optimize) {
   static const std::vector<std::string> full = {
-      "dead_code",    "canonicalize",          "fold_constants", "fold_batch_norm",
-      "canonicalize", "common_subexpressions", "dead_code",      "legalize",
-      "fuse",         "prepack_constants",     "dead_code",      "plan_memory",
+      "dead_code",
+      "canonicalize",
+      "fold_constants",
+      "fold_batch_norm",
+      "canonicalize",
+      "common_subexpressions",
+      "dead_code",
+      "recognize_quantized",
+      "recognize_operators",
+      "recognize_attention",
+      "canonicalize",
+      "dead_code",
+      "fold_constants",
+      "merge_siblings",
+      "canonicalize",
+      "dead_code",
+      "legalize",
+      "fuse",
+      "prepack_constants",
+      "dead_code",
+      "plan_memory",
   };
   static const std::vector<std::string> minimal = {"dead_code", "legalize", "dead_code",
                                                    "plan_memory"};

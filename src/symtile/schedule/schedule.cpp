@@ -1,6 +1,7 @@
 #include "symtile/schedule/schedule.h"
 
 #include "symtile/base/check.h"
+#include "symtile/schedule/cpu/attention.h"
 #include "symtile/schedule/cpu/contraction.h"
 #include "symtile/schedule/cpu/rows.h"
 #include "symtile/schedule/cpu/statements.h"
@@ -25,6 +26,7 @@ constexpr ScheduleTemplate kTemplates[] = {
        return match_contraction(squeeze_unit_axes(form), f.facts).has_value();
      },
      schedule_contraction},
+    {"attention", claims_attention, schedule_attention},
     {"rows", [](const TileFunction&, const ComputeForm&) { return true; }, schedule_rows},
 };
 

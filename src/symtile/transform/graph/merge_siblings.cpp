@@ -1,0 +1,209 @@
+// Merges products of one value with several constant matrices (query, key and value; gate and up)
+// into one product with the matrices side by side: the value is read, and packed, once. The parts
+// are slices of the result, which the kernels that read them address in place; where a slice is cut
+// into heads, the whole is cut first, so that no view stands between.
+//
+// Siblings whose result goes through the same constant sum (a bias) take it along.
+#include <algorithm>
+#include <cstring>
+
+#include "symtile/op/op.h"
+#include "symtile/pass/pass.h"
+#include "symtile/transform/graph_utils.h"
+
+namespace symtile {
+namespace {
+
+/// One product, with the bias that follows it.
+struct Sibling {
+  int product = -1;  ///< binding positions
+  int sum = -1;      ///< -1: no bias
+  Constant weight, bias;
+};
+
+class Merger {
+ public:
+  Merger(GraphFunction& f, PassContext& context) : f_(f), context_(context) {}
+
+  void run() {
+    look();
+    for (size_t i = 0; i < f_.bindings.size(); ++i) {
+      if (merge_at(static_cast<int>(i))) look();
+    }
+    for (size_t i = 0; i < f_.bindings.size(); ++i) {
+      if (cut_first(i)) look();
+    }
+  }
+
+ private:
+  void look() {
+    defs_ = defining_bindings(f_);
+    users_.assign(f_.values.size(), {});
+    for (size_t i = 0; i < f_.bindings.size(); ++i) {
+      for_each_operand(f_.bindings[i].node, [&](ValueId id) {
+        if (id.valid()) users_[at(id)].push_back(static_cast<int>(i));
+      });
+    }
+    for (const ValueId r : f_.results) users_[at(r)].push_back(-1);
+  }
+  static size_t at(ValueId id) { return static_cast<size_t>(id.index); }
+  Binding& binding(int i) { return f_.bindings[static_cast<size_t>(i)]; }
+  const OpCall* call(int i) { return i < 0 ? nullptr : std::get_if<OpCall>(&binding(i).node); }
+
+  std::optional<Sibling> sibling(int i, ValueId x) {
+    const OpCall* c = call(i);
+    if (!c || c->op != "matmul" || c->args[0] != x || c->args[1] == x || !c->attrs.map().empty())
+      return std::nullopt;
+    const ValueId result = binding(i).result;
+    if (!f_.type(result).fully_known() || f_.type(result).rank() != f_.type(x).rank())
+      return std::nullopt;
+    Sibling s{i, -1, constant_of(f_, defs_, c->args[1]), nullptr};
+    if (!s.weight || s.weight->dims.size() != 2 || !is_float(s.weight->dtype)) return std::nullopt;
+    const std::vector<int>& users = users_[at(result)];
+    const OpCall* sum = users.size() == 1 ? call(users[0]) : nullptr;
+    if (!sum || sum->op != "add" || sum->args[0] == sum->args[1]) return s;
+    const Constant bias = constant_of(f_, defs_, sum->args[sum->args[0] == result ? 1 : 0]);
+    if (bias && bias->dims.size() == 1 && bias->dims[0] == s.weight->dims[1]) {
+      s.sum = users[0];
+      s.bias = bias;
+    }
+    return s;
+  }
+
+  /// Merges the products that read the same value as binding i, if i is the first of them.
+  bool merge_at(int i) {
+    const OpCall* c = call(i);
+    if (!c || c->op != "matmul") return false;
+    const ValueId x = c->args[0];
+    const auto first = sibling(i, x);
+    if (!first) return false;
+    std::vector<Sibling> all;
+    for (const int u : users_[at(x)]) {
+      const auto s = u < 0 ? std::nullopt : sibling(u, x);
+      if (!s || s->weight->dtype != first->weight->dtype ||
+          s->weight->dims[0] != first->weight->dims[0])
+        continue;
+      if ((s->sum < 0) != (first->sum < 0)) continue;
+      if (all.empty() || all.back().product != s->product) all.push_back(*s);
+    }
+    if (all.size() < 2 || all.front().product != i) return false;
+    merge(all, x);
+    return true;
+  }
+
+  void merge(const std::vector<Sibling>& all, ValueId x) {
+    const int64_t rows = all[0].weight->dims[0];
+    int64_t columns = 0;
+    for (const Sibling& s : all) columns += s.weight->dims[1];
+    const std::string name = f_.value(binding(all[0].product).result).name;
+    const Location location = binding(all[0].product).location;
+    std::vector<Binding> made;
+    const auto add = [&](const char* suffix, Type type, GraphNode node) {
+      const ValueId id = f_.add_value(name + suffix, std::move(type));
+      made.push_back({id, std::move(node), location});
+      return id;
+    };
+    const auto side_by_side = [&](std::vector<int64_t> dims, Constant Sibling::* part) {
+      auto out = make_zeros(all[0].weight->dtype, std::move(dims));
+      const size_t size = size_of(out->dtype), stride = static_cast<size_t>(columns) * size;
+      size_t start = 0;
+      for (const Sibling& s : all) {
+        const ConstantData& from = *(s.*part);
+        const size_t width = static_cast<size_t>(from.dims.back()) * size;
+        const size_t count = width == 0 ? 0 : from.bytes.size() / width;
+        for (size_t r = 0; r < count; ++r)
+          std::memcpy(out->bytes.data() + r * stride + start, from.bytes.data() + r * width, width);
+        start += width;
+      }
+      return out;
+    };
+    const DType dtype = all[0].weight->dtype;
+    const ValueId weight = add("_weights", Type::tensor({rows, columns}, dtype),
+                               ConstantNode{side_by_side({rows, columns}, &Sibling::weight)});
+    Dims dims = *f_.type(binding(all[0].product).result).dims;
+    dims.back() = columns;
+    const Type type = Type::tensor(dims, dtype);
+    ValueId whole = add("_merged", type, OpCall{"matmul", {x, weight}, {}});
+    if (all[0].bias) {
+      const ValueId bias = add("_biases", Type::tensor({columns}, dtype),
+                               ConstantNode{side_by_side({columns}, &Sibling::bias)});
+      whole = add("_sum", type, OpCall{"add", {whole, bias}, {}});
+    }
+    int64_t start = 0;
+    for (const Sibling& s : all) {
+      Dims begin(dims.size(), DimExpr(0)), extent = dims;
+      begin.back() = start;
+      extent.back() = s.weight->dims[1];
+      start += s.weight->dims[1];
+      Attributes attrs{
+          {"begin", begin}, {"extent", extent}, {"step", std::vector<int64_t>(dims.size(), 1)}};
+      Binding& last = binding(s.sum < 0 ? s.product : s.sum);
+      last.node = OpCall{"slice", {whole}, std::move(attrs)};
+    }
+    context_.note("merge_siblings: {} products of %{} became %{}", all.size(), f_.value(x).name,
+                  f_.value(whole).name);
+    // The products that a sum followed are nobody's any more.
+    for (const Sibling& s : all) {
+      if (s.sum >= 0) dead_.push_back(binding(s.product).result);
+    }
+    f_.bindings.insert(f_.bindings.begin() + all[0].product, std::make_move_iterator(made.begin()),
+                       std::make_move_iterator(made.end()));
+    std::erase_if(f_.bindings, [&](const Binding& b) {
+      return std::find(dead_.begin(), dead_.end(), b.result) != dead_.end();
+    });
+    dead_.clear();
+  }
+
+  /// reshape(slice(x)) that cuts the last axis into (heads, size) becomes slice(reshape(x)).
+  bool cut_first(size_t i) {
+    const auto* cut = std::get_if<OpCall>(&f_.bindings[i].node);
+    if (!cut || cut->op != "reshape") return false;
+    const OpCall* part = call(defs_[at(cut->args[0])]);
+    if (!part || part->op != "slice") return false;
+    const Type &x = f_.type(part->args[0]), &y = f_.type(cut->args[0]),
+               &out = f_.type(f_.bindings[i].result);
+    if (!x.fully_known() || !out.fully_known() || out.rank() != x.rank() + 1) return false;
+    const size_t last = x.dims->size() - 1;
+    const auto size = out.dims->back().as_const(), width = x.dims->back().as_const();
+    const Dims& begin = part->attrs.get_dims("begin");
+    const std::vector<int64_t> step = part->attrs.get_ints("step");
+    const auto start = begin[last].as_const(), taken = y.dims->back().as_const();
+    if (!size || *size == 0 || !width || !start || !taken || *width % *size || *start % *size ||
+        *taken % *size)
+      return false;
+    for (size_t k = 0; k < last; ++k) {
+      if (!begin[k].is_const(0) || !f_.facts.proves_equal((*x.dims)[k], (*y.dims)[k]) ||
+          !f_.facts.proves_equal((*y.dims)[k], (*out.dims)[k]))
+        return false;
+    }
+    if (std::any_of(step.begin(), step.end(), [](int64_t s) { return s != 1; })) return false;
+    if (!(*out.dims)[last].is_const(*taken / *size)) return false;
+    Dims whole = *x.dims, from(last + 2, DimExpr(0));
+    whole.back() = *width / *size;
+    whole.emplace_back(*size);
+    from[last] = *start / *size;
+    Attributes attrs{
+        {"begin", from}, {"extent", *out.dims}, {"step", std::vector<int64_t>(last + 2, 1)}};
+    const ValueId id =
+        f_.add_value(f_.value(part->args[0]).name + "_cut", Type::tensor(whole, x.dtype));
+    Binding made{id, OpCall{"reshape", {part->args[0]}, {{"shape", whole}}},
+                 f_.bindings[i].location};
+    f_.bindings[i].node = OpCall{"slice", {id}, std::move(attrs)};
+    f_.bindings.insert(f_.bindings.begin() + static_cast<std::ptrdiff_t>(i), std::move(made));
+    return true;
+  }
+
+  GraphFunction& f_;
+  PassContext& context_;
+  std::vector<int> defs_;
+  std::vector<std::vector<int>> users_;
+  std::vector<ValueId> dead_;
+};
+
+}  // namespace
+
+void merge_siblings(Module& module, PassContext& context) {
+  for (const std::string& name : module.graph_names()) Merger(module.graph(name), context).run();
+}
+
+}  // namespace symtile

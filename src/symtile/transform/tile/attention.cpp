@@ -1,0 +1,148 @@
+#include "symtile/transform/tile/attention.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "symtile/transform/tile/contraction.h"
+
+namespace symtile {
+namespace {
+
+/// The one reduction in `e`; undefined when there is none or there are several.
+Expr sole_reduction(const Expr& e) {
+  Expr found;
+  bool several = false;
+  visit(e, [&](const Expr& x) {
+    if (!x.as<ReduceExpr>()) return;
+    several = several || (found.defined() && !structurally_equal(found, x));
+    found = x;
+  });
+  return several ? Expr() : found;
+}
+
+const ReduceExpr* reduction_of(const Expr& e, ReduceKind kind) {
+  const auto* r = e.as<ReduceExpr>();
+  return r && r->kind == kind && r->axes.size() == 1 ? r : nullptr;
+}
+
+bool loads(const Expr& e, const std::string& buffer) {
+  const auto* l = e.as<Load>();
+  return l && l->buffer == buffer;
+}
+
+bool mentions(const Expr& e, const std::string& buffer) {
+  const std::vector<const Load*> all = loads_of(e);
+  return std::any_of(all.begin(), all.end(), [&](const Load* l) { return l->buffer == buffer; });
+}
+
+/// exp(scores - largest)
+bool is_weight(const Expr& e, const ComputeForm& form) {
+  const auto* u = e.as<UnaryExpr>();
+  const auto* d = u && u->op == UnaryOp::exp ? u->a.as<BinaryExpr>() : nullptr;
+  return d && d->op == BinaryOp::sub && loads(d->a, form.stages[0].buffer) &&
+         loads(d->b, form.stages[1].buffer);
+}
+
+/// `select(key <= row + offset, x, other)`: offset and x.
+struct Visible {
+  Expr offset, then_value, else_value;
+};
+std::optional<Visible> visible_part(const Expr& e, const std::string& key,
+                                    const std::optional<Axis>& row) {
+  const auto* s = e.as<SelectExpr>();
+  const auto* c = s ? s->condition.as<BinaryExpr>() : nullptr;
+  if (!c || c->op != BinaryOp::le) return std::nullopt;
+  const auto left = to_dim_expr(c->a), right = to_dim_expr(c->b);
+  if (!left || !right || *left != DimExpr::symbol(key)) return std::nullopt;
+  const DimExpr offset = row ? *right - DimExpr::symbol(row->name) : *right;
+  const std::set<std::string> used = offset.symbols();
+  if (used.count(key) || (row && used.count(row->name))) return std::nullopt;
+  return Visible{to_expr(offset), s->then_value, s->else_value};
+}
+
+bool is_immediate(const Expr& e, double value) {
+  const auto* f = e.as<FloatImm>();
+  return f && f->value == value;
+}
+
+}  // namespace
+
+std::optional<Attention> match_attention(const ComputeForm& form) {
+  if (form.stages.size() != 4 || form.temporaries.size() != 3) return std::nullopt;
+  const ComputeStmt &scores = form.stages[0], &largest = form.stages[1], &total = form.stages[2],
+                    &out = form.stages[3];
+  const size_t p = largest.axes.size();
+  const auto has = [&](const ComputeStmt& stage, size_t more) {
+    return stage.axes.size() == p || stage.axes.size() == p + more;
+  };
+  if (!has(scores, 1) || !has(total, 0) || !has(out, 1)) return std::nullopt;
+  const ReduceExpr* best = reduction_of(largest.value, ReduceKind::max);
+  const ReduceExpr* sum = reduction_of(total.value, ReduceKind::sum);
+  if (!best || !loads(best->body, scores.buffer) || !sum || !is_weight(sum->body, form))
+    return std::nullopt;
+
+  Attention a;
+  a.result = out.value;
+  a.weighted = sole_reduction(out.value);
+  const ReduceExpr* weighted =
+      a.weighted.defined() ? reduction_of(a.weighted, ReduceKind::sum) : nullptr;
+  const auto* product = weighted ? weighted->body.as<BinaryExpr>() : nullptr;
+  const auto* share =
+      product && product->op == BinaryOp::mul ? product->a.as<BinaryExpr>() : nullptr;
+  if (!share || share->op != BinaryOp::div || !is_weight(share->a, form) ||
+      !loads(share->b, total.buffer))
+    return std::nullopt;
+  a.value = product->b;
+  // Everything in the variables of the last stage.
+  std::map<std::string, Expr> rename;
+  for (size_t i = 0; i < p; ++i) rename[scores.axes[i].name] = var(out.axes[i].name);
+  const bool has_key = scores.axes.size() > p;
+  a.key = {weighted->axes[0].name, weighted->axes[0].extent};
+  if (has_key) rename[scores.axes[p].name] = var(a.key.name);
+  a.score = substitute(scores.value, rename);
+  a.product = sole_reduction(a.score);
+  const ReduceExpr* dot = a.product.defined() ? reduction_of(a.product, ReduceKind::sum) : nullptr;
+  const auto* pair = dot ? dot->body.as<BinaryExpr>() : nullptr;
+  if (!pair || pair->op != BinaryOp::mul) return std::nullopt;
+  a.depth = dot->axes[0];
+  const bool swapped = has_key && depends_on(pair->a, a.key.name);
+  a.query = swapped ? pair->b : pair->a;
+  a.key_operand = swapped ? pair->a : pair->b;
+  if (depends_on(a.query, a.key.name) || loads_of(a.query).empty() ||
+      loads_of(a.key_operand).empty())
+    return std::nullopt;
+  const Expr around = rewrite(a.result, [&](const Expr& e) {
+    return structurally_equal(e, a.weighted) ? imm(e.dtype(), 0) : e;
+  });
+  for (const std::string& t : {scores.buffer, largest.buffer, total.buffer}) {
+    if (mentions(a.value, t) || mentions(around, t)) return std::nullopt;
+  }
+  if (out.axes.size() > p) a.column = out.axes[p];
+  if (a.column && (depends_on(a.score, a.column->name))) return std::nullopt;
+  for (size_t i = 0; i < p; ++i) {
+    const Axis& axis = out.axes[i];
+    const Expr value = a.value;
+    // In the causal form the value depends on the row through the choice alone.
+    const auto chosen = visible_part(value, a.key.name, axis);
+    const bool free = !depends_on(a.key_operand, axis.name) &&
+                      !depends_on(chosen ? chosen->then_value : value, axis.name);
+    if (free && !a.row) {
+      a.row = axis;
+    } else {
+      a.batch.push_back(axis);
+    }
+  }
+  const auto by_value = visible_part(a.value, a.key.name, a.row);
+  const auto by_score = visible_part(a.score, a.key.name, a.row);
+  if (by_value && by_score && structurally_equal(by_value->offset, by_score->offset) &&
+      is_immediate(by_value->else_value, 0) && is_immediate(by_score->else_value, -INFINITY)) {
+    a.causal = by_value->offset;
+    a.value = by_value->then_value;
+  }
+  for (const auto* e : {&a.key_operand, &a.value}) {
+    if (a.row && depends_on(*e, a.row->name)) return std::nullopt;
+  }
+  return a;
+}
+
+}  // namespace symtile
