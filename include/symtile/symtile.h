@@ -145,6 +145,9 @@ typedef struct symtile_session_options {
   size_t struct_size;
   int threads; /* 0: one for every processor that the process may use; 1: no worker threads */
   int profile; /* 1: measure every kernel */
+  /* Where kernels run: "cpu" or NULL, or a kind of device that the model was compiled for, such as
+   * "opencl". Inputs and outputs are in memory of the process in any case. */
+  const char* device;
 } symtile_session_options;
 
 /* Dense, row-major, aligned to the element type (64 bytes is best). */

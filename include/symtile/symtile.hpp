@@ -159,8 +159,10 @@ class Model {
 
 class Session {
  public:
-  explicit Session(const Model& model, int threads = 0, bool profile = false) {
-    const symtile_session_options options{sizeof(symtile_session_options), threads, profile};
+  explicit Session(const Model& model, int threads = 0, bool profile = false,
+                   const char* device = nullptr) {
+    const symtile_session_options options{sizeof(symtile_session_options), threads, profile,
+                                          device};
     symtile_session* session = nullptr;
     detail::call([&](symtile_error** e) {
       return symtile_session_create(model.get(), &options, &session, e);

@@ -11,6 +11,7 @@
 #include "symtile/driver/driver.h"
 #include "symtile/format/artifact.h"
 #include "symtile/op/builder.h"
+#include "symtile/runtime/device.h"
 
 namespace symtile::test {
 namespace {
@@ -95,15 +96,17 @@ class Bundle {
 };
 
 /// Runs in the child: prints "P", "S" or "F message" for every case and shape.
-void check_group(const std::vector<const Case*>& cases, bool optimize, std::FILE* out) {
+void check_group(const std::vector<const Case*>& cases, bool optimize, const std::string& device,
+                 std::FILE* out) {
   const Bundle bundle(cases);
   CompileOptions options;
   options.optimize = optimize;
+  options.targets = {device};
   options.verify_each = true;
   const std::vector<std::byte> artifact =
       format::artifact_bytes(compile(bundle.module(), options).parts());
   const api::Model model(artifact.data(), artifact.size());
-  api::Session session(model, kThreads);
+  api::Session session(model, kThreads, false, device.c_str());
   size_t rounds = 0;
   std::vector<std::vector<Variation>> variations;
   for (const Case* c : cases) {
@@ -154,7 +157,8 @@ struct ChildResult {
   std::string error;  ///< empty when the group ran to its end
 };
 
-ChildResult run_child(const std::vector<const Case*>& cases, bool optimize) {
+ChildResult run_child(const std::vector<const Case*>& cases, bool optimize,
+                      const std::string& device) {
   int ends[2];
   if (pipe(ends) != 0) throw EnvironmentError("cannot make a pipe");
   std::fflush(nullptr);
@@ -166,7 +170,7 @@ ChildResult run_child(const std::vector<const Case*>& cases, bool optimize) {
     std::FILE* out = fdopen(ends[1], "w");
     int status = 0;
     try {
-      check_group(cases, optimize, out);
+      check_group(cases, optimize, device, out);
     } catch (const std::exception& e) {
       std::fprintf(out, "E%s\n", e.what());
       status = 1;
@@ -193,10 +197,12 @@ ChildResult run_child(const std::vector<const Case*>& cases, bool optimize) {
   return result;
 }
 
-Tally check_divided(const std::vector<const Case*>& cases, bool optimize) {
-  const ChildResult result = run_child(cases, optimize);
+Tally check_divided(const std::vector<const Case*>& cases, bool optimize,
+                    const std::string& device) {
+  const ChildResult result = run_child(cases, optimize, device);
   Tally tally;
-  const std::string how = optimize ? "compiled" : "compiled without optimisation";
+  std::string how = optimize ? "compiled" : "compiled without optimisation";
+  if (device != "cpu") how += " for " + device;
   if (result.error.empty()) {
     std::istringstream lines(result.output);
     for (std::string line; std::getline(lines, line);) {
@@ -211,12 +217,32 @@ Tally check_divided(const std::vector<const Case*>& cases, bool optimize) {
     return tally;
   }
   const auto middle = cases.begin() + static_cast<std::ptrdiff_t>(cases.size() / 2);
-  tally.merge(check_divided({cases.begin(), middle}, optimize));
-  tally.merge(check_divided({middle, cases.end()}, optimize));
+  tally.merge(check_divided({cases.begin(), middle}, optimize, device));
+  tally.merge(check_divided({middle, cases.end()}, optimize, device));
   return tally;
 }
 
 }  // namespace
+
+std::string why_no_device_here(const std::string& device) {
+  int ends[2];
+  if (pipe(ends) != 0) throw EnvironmentError("cannot make a pipe");
+  std::fflush(nullptr);
+  const pid_t child = fork();
+  if (child < 0) throw EnvironmentError("cannot fork");
+  if (child == 0) {
+    const std::string reason = why_no_device(device);
+    (void)!write(ends[1], reason.data(), reason.size());
+    _exit(0);
+  }
+  close(ends[1]);
+  std::string reason(4096, '\0');
+  const ssize_t length = read(ends[0], reason.data(), reason.size());
+  close(ends[0]);
+  waitpid(child, nullptr, 0);
+  reason.resize(static_cast<size_t>(std::max<ssize_t>(length, 0)));
+  return reason;
+}
 
 void Tally::merge(Tally other) {
   passed += other.passed;
@@ -225,13 +251,13 @@ void Tally::merge(Tally other) {
                   std::make_move_iterator(other.failures.end()));
 }
 
-Tally check_compiled(const std::vector<Case>& cases, bool optimize) {
+Tally check_compiled(const std::vector<Case>& cases, bool optimize, const std::string& device) {
   Tally tally;
   for (size_t begin = 0; begin < cases.size(); begin += kGroup) {
     std::vector<const Case*> group;
     for (size_t k = begin; k < std::min(cases.size(), begin + kGroup); ++k)
       group.push_back(&cases[k]);
-    tally.merge(check_divided(group, optimize));
+    tally.merge(check_divided(group, optimize, device));
   }
   return tally;
 }

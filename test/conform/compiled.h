@@ -16,6 +16,11 @@ struct Tally {
 
 /// Compiles and runs the cases in child processes: neither a crash nor an error of one case hides
 /// the others, since a group that fails is divided until the culprit is alone.
-Tally check_compiled(const std::vector<Case>& cases, bool optimize);
+Tally check_compiled(const std::vector<Case>& cases, bool optimize,
+                     const std::string& device = "cpu");
+
+/// Why this machine has no device of the kind; empty when it has one. Asked in a child process:
+/// drivers start threads, and a process with threads must not fork.
+std::string why_no_device_here(const std::string& device);
 
 }  // namespace symtile::test

@@ -1,5 +1,6 @@
-// model_test GOLDEN/<model> MODELS: compiles the model once and runs it at every shape of its
-// golden cases, in one session; each output must agree with ONNX Runtime's. Exit code 77: skipped.
+// model_test [--device opencl] GOLDEN/<model> [MODELS]: compiles the model once and runs it at
+// every shape of its golden cases, in one session; each output must agree with ONNX Runtime's. Exit
+// code 77: skipped.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -9,6 +10,7 @@
 #include "golden_cases.h"
 #include "symtile/base/check.h"
 #include "symtile/driver/driver.h"
+#include "symtile/runtime/device.h"
 
 namespace symtile::test {
 namespace {
@@ -21,8 +23,8 @@ using Outputs = std::map<std::string, Constant>;
 /// A model with the one session in which all its cases run.
 class CompiledOnce {
  public:
-  explicit CompiledOnce(const std::filesystem::path& file)
-      : model_(open(file)), session_(model_, kThreads) {}
+  CompiledOnce(const std::filesystem::path& file, const std::string& device)
+      : model_(open(file, device)), session_(model_, kThreads, false, device.c_str()) {}
 
   Outputs run(const Outputs& inputs) {
     std::vector<Constant> in_order;
@@ -35,9 +37,11 @@ class CompiledOnce {
   }
 
  private:
-  static api::Model open(const std::filesystem::path& file) {
+  static api::Model open(const std::filesystem::path& file, const std::string& device) {
     const auto start = std::chrono::steady_clock::now();
-    api::Model model = open_model(file, {}, {});
+    CompileOptions options;
+    options.targets = {device};
+    api::Model model = open_model(file, {}, options);
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     fmt::print("compiled {} in {:.2f} s\n", file.filename().string(), seconds.count());
     return model;
@@ -110,8 +114,9 @@ bool check_fails(CompiledOnce& model, const GoldenCase& c) {
   return true;
 }
 
-bool run_model(const std::filesystem::path& golden, const std::filesystem::path& file) {
-  CompiledOnce model(file);
+bool run_model(const std::filesystem::path& golden, const std::filesystem::path& file,
+               const std::string& device) {
+  CompiledOnce model(file, device);
   const std::vector<GoldenCase> cases = read_golden_cases(golden);
   bool passed = !cases.empty();
   for (const GoldenCase& c : cases) {
@@ -137,11 +142,13 @@ Constant windows_of(const Constant& mel, int64_t window, int64_t hop) {
 }
 
 /// Audio -> melspectrogram -> embedding -> classifier.
-bool run_chain(const std::filesystem::path& golden, const std::filesystem::path& models) {
+bool run_chain(const std::filesystem::path& golden, const std::filesystem::path& models,
+               const std::string& device) {
   const nlohmann::json manifest = read_json(golden / "cases.json");
   const nlohmann::json& chain = manifest.at("chain");
   std::vector<CompiledOnce> stages;
-  for (const std::string name : chain.at("models")) stages.emplace_back(models / (name + ".onnx"));
+  for (const std::string name : chain.at("models"))
+    stages.emplace_back(models / (name + ".onnx"), device);
   const auto only = [](const Outputs& outputs) { return outputs.begin()->second; };
   const Constant mel = only(stages[0].run({{"input", make_input(chain.at("inputs")[0], 0)}}));
   const Constant windows = windows_of(mel, chain.at("window"), chain.at("hop"));
@@ -155,7 +162,8 @@ bool run_chain(const std::filesystem::path& golden, const std::filesystem::path&
                {{"embedding", vectors}, {"score", score}});
 }
 
-int run(const std::filesystem::path& golden, const std::filesystem::path& models) {
+int run(const std::filesystem::path& golden, const std::filesystem::path& models,
+        const std::string& device) {
   const std::string name = golden.filename().string();
   const bool is_chain = name == "wake_chain";
   const nlohmann::json manifest = read_json(golden / "cases.json");
@@ -169,28 +177,41 @@ int run(const std::filesystem::path& golden, const std::filesystem::path& models
     }
   }
   fmt::print("{} against {}\n", name, manifest.at("producer").get<std::string>());
-  return (is_chain ? run_chain(golden, models) : run_model(golden, models / (name + ".onnx"))) ? 0
-                                                                                               : 1;
+  return (is_chain ? run_chain(golden, models, device)
+                   : run_model(golden, models / (name + ".onnx"), device))
+             ? 0
+             : 1;
 }
 
 }  // namespace
 }  // namespace symtile::test
 
 int main(int argc, char** argv) {
-  if (argc < 2 || argc > 3) {
-    std::fprintf(stderr, "usage: model_test GOLDEN/<model> [MODELS]\n");
+  std::vector<std::string> arguments(argv + 1, argv + argc);
+  std::string device = "cpu";
+  if (arguments.size() >= 2 && arguments[0] == "--device") {
+    device = arguments[1];
+    arguments.erase(arguments.begin(), arguments.begin() + 2);
+  }
+  if (arguments.empty() || arguments.size() > 2) {
+    std::fprintf(stderr, "usage: model_test [--device opencl] GOLDEN/<model> [MODELS]\n");
     return 2;
   }
   try {
+    const std::string reason = device == "cpu" ? "" : symtile::why_no_device(device);
+    if (!reason.empty()) {
+      fmt::print("SKIP: {}\n", reason);
+      return symtile::test::kSkipped;
+    }
     std::filesystem::path models;
-    if (argc == 3) {
-      models = argv[2];
+    if (arguments.size() == 2) {
+      models = arguments[1];
     } else if (const char* cache = std::getenv("SYMTILE_CACHE"); cache && *cache) {
       models = std::filesystem::path(cache) / "models";
     } else if (const char* home = std::getenv("HOME")) {
       models = std::filesystem::path(home) / ".cache/symtile/models";
     }
-    return symtile::test::run(argv[1], models);
+    return symtile::test::run(arguments[0], models, device);
   } catch (const std::exception& error) {
     fmt::print("FAILED {}\n", error.what());
     return 1;

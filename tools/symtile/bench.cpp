@@ -72,6 +72,7 @@ void run(const Flags& flags) {
   BenchOptions options;
   options.threads = flags.compile.threads;
   options.runs = flags.runs;
+  options.device = flags.compile.device();
   const BenchResult result = bench(model, inputs, options);
   const auto compile_seconds = compiles ? std::optional(seconds.count()) : std::nullopt;
   (flags.json ? print_json : print_report)(flags, inputs.symbols, result, compile_seconds);
@@ -85,6 +86,7 @@ void add_bench(CLI::App& app) {
   command->add_option("model", flags->model, "artifact, ONNX model or module text")->required();
   flags->inputs.add_to(*command);
   flags->compile.add_to(*command, "--fact");
+  flags->compile.add_device_to(*command);
   command->add_option("--runs", flags->runs, "timed runs (0: for about a second)")
       ->check(CLI::NonNegativeNumber);
   command->add_flag("--json", flags->json, "print one JSON object");

@@ -22,11 +22,17 @@ void add_verify(CLI::App& app, int& exit_code);
 struct CompileFlags {
   std::vector<std::string> facts;  ///< what the compiler may assume of dimensions
   std::vector<std::string> cpus;
+  std::vector<std::string> targets = {"cpu"};
   int threads = 0;
   bool no_optimize = false;
 
   /// `fact_option`: "--dim" where dimensions have no value, as in `compile`, else "--fact".
   void add_to(CLI::App& command, const char* fact_option);
+  /// For commands that run the model: one device, "cpu" by default.
+  void add_device_to(CLI::App& command);
+  /// For commands that only compile it.
+  void add_targets_to(CLI::App& command);
+  const std::string& device() const { return targets.front(); }
   /// Throws CLI::ValidationError for a CPU level that does not exist.
   CompileOptions options() const;
 };

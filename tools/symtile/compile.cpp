@@ -51,6 +51,7 @@ void add_compile(CLI::App& app) {
   command->add_flag("--quiet", flags->quiet, "print nothing but errors");
   command->add_flag("--verify-each", flags->verify, "check the module after every pass");
   flags->compile.add_to(*command, "--dim");
+  flags->compile.add_targets_to(*command);
   command->callback([flags] {
     CompileOptions options = flags->compile.options();
     options.verify_each = flags->verify;

@@ -72,7 +72,7 @@ nlohmann::json to_json(const ConformReport& report) {
 
 void add_conform(CLI::App& app, int& exit_code) {
   struct Flags {
-    std::string folder, filter = "*";
+    std::string folder, filter = "*", device = "cpu";
     bool json = false, reference = false, verbose = false, no_optimize = false;
     bool symbolic = false;
     int jobs = 0;
@@ -85,6 +85,7 @@ void add_conform(CLI::App& app, int& exit_code) {
   command->add_option("--filter", flags->filter, "only the cases whose name matches this pattern");
   command->add_flag("--reference", flags->reference, "the interpreter instead of compiled code");
   command->add_flag("--no-optimize", flags->no_optimize, "only the passes that are needed to run");
+  command->add_option("--device", flags->device, "where kernels run: cpu or opencl");
   command->add_flag("--symbolic", flags->symbolic, "make the extents of all inputs symbols");
   command->add_flag("--verbose", flags->verbose, "list all cases, not only those that fail");
   command->add_flag("--json", flags->json, "print one JSON object");
@@ -94,7 +95,7 @@ void add_conform(CLI::App& app, int& exit_code) {
   command->callback([flags, &exit_code] {
     ConformOptions options;
     options.filter = flags->filter;
-    options.cases = {flags->reference, !flags->no_optimize, flags->symbolic};
+    options.cases = {flags->reference, !flags->no_optimize, flags->device, flags->symbolic};
     options.limits.jobs = flags->jobs > 0
                               ? flags->jobs
                               : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));

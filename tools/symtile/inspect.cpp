@@ -28,8 +28,23 @@ void print_text(const InspectFlags& flags, const char* key, const std::string& t
   }
 }
 
+/// The kernel for a kind of device.
+std::string device_code(const TileFunction& f, const InspectFlags& flags) {
+  const auto target = parse_gpu_target(flags.compile.targets.front());
+  if (!target) {
+    fail(DiagId::unknown_name, {}, "there is no target '{}'", flags.compile.targets.front());
+  }
+  if (flags.view == "scheduled") return print(schedule_for_gpu(f, *target));
+  if (flags.view.empty() || flags.view == "source") return device_source(f, *target);
+  fail(DiagId::bad_input, {}, "a kernel for {} has the views compute, scheduled and source",
+       target->name);
+}
+
 std::string kernel_code(const TileFunction& f, const std::string& view, const CpuTarget& target) {
   if (view == "compute") return print(f);
+  if (view == "source") {
+    fail(DiagId::bad_input, {}, "only kernels for a device have a source; add --target opencl");
+  }
   const TileFunction scheduled = schedule_for_cpu(f, target);
   if (view == "scheduled") return print(scheduled);
   return view_code(scheduled, target,
@@ -42,14 +57,17 @@ void inspect_kernel(const Module& module, const InspectFlags& flags, const CpuTa
     fail(DiagId::unknown_name, {}, "there is no kernel '{}'; the kernels are: {}", flags.kernel,
          fmt::join(module.tile_names(), ", "));
   }
-  const std::string code = kernel_code(*f, flags.view, target);
+  const bool on_cpu = flags.compile.device() == "cpu";
+  const std::string view = flags.view.empty() ? (on_cpu ? "scheduled" : "source") : flags.view;
+  const std::string code =
+      on_cpu || view == "compute" ? kernel_code(*f, view, target) : device_code(*f, flags);
   if (!flags.json) {
     fmt::print("{}", code);
     return;
   }
   print_json_text({{"kernel", flags.kernel},
                    {"schedule", schedule_name(*f, target)},
-                   {"view", flags.view},
+                   {"view", view},
                    {"code", code}});
 }
 
@@ -118,8 +136,10 @@ void add_inspect(CLI::App& app) {
   command->add_option("--after", flags->after,
                       "print the module after this pass ('import': before any)");
   command->add_option("--kernel", flags->kernel, "print one kernel");
-  command->add_option("--view", flags->view, "of the kernel")
-      ->check(CLI::IsMember({"compute", "scheduled", "llvm", "assembly"}));
+  command
+      ->add_option("--view", flags->view,
+                   "of the kernel; by default its schedule, or with --target opencl its source")
+      ->check(CLI::IsMember({"compute", "scheduled", "llvm", "assembly", "source"}));
   command->add_flag("--kernels", flags->kernels, "list the kernels and their schedules");
   command->add_flag("--memory", flags->memory,
                     "the memory formula, where every value lives, and their sizes at --dim");
@@ -131,6 +151,7 @@ void add_inspect(CLI::App& app) {
                    "with --memory, a value: NAME=VALUE; else as --fact (repeatable)")
       ->allow_extra_args(false);
   flags->compile.add_to(*command, "--fact");
+  flags->compile.add_targets_to(*command);
   command->callback([flags] {
     if (detect_file(flags->file) == FileKind::artifact) {
       inspect_artifact(*flags);

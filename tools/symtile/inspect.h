@@ -6,7 +6,7 @@
 namespace symtile::cli {
 
 struct InspectFlags {
-  std::string file, after, kernel, view = "scheduled";
+  std::string file, after, kernel, view;
   std::vector<std::string> dims;
   CompileFlags compile;
   bool kernels = false, memory = false, fusion = false, program = false, json = false;

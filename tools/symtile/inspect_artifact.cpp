@@ -19,7 +19,8 @@ struct Artifact {
 };
 
 std::string_view name_of(format::SectionKind kind) {
-  constexpr std::string_view names[] = {"manifest", "program", "constants", "code info", "code"};
+  constexpr std::string_view names[] = {"manifest", "program",     "constants",  "code info",
+                                        "code",     "device info", "device code"};
   return names[static_cast<uint32_t>(kind) - 1];
 }
 
@@ -80,6 +81,7 @@ nlohmann::json to_json(const InspectFlags& flags, const Artifact& a) {
                      {"library_calls", p.builtins},
                      {"sections", nlohmann::json::array()},
                      {"levels", nlohmann::json::array()},
+                     {"devices", nlohmann::json::array()},
                      {"kernels", nlohmann::json::array()}};
   for (const auto& [key, value] : a.view.manifest.entries) out["manifest"][key] = value;
   if (const auto number = arena_number(flags, p)) out["arena"]["bytes"] = *number;
@@ -89,6 +91,10 @@ nlohmann::json to_json(const InspectFlags& flags, const Artifact& a) {
   }
   for (const auto& code : a.view.code) {
     out["levels"].push_back({{"level", code.info.level}, {"code_bytes", code.object.size()}});
+  }
+  for (const auto& device : a.view.devices) {
+    out["devices"].push_back(
+        {{"device", device.info.device}, {"source_bytes", device.text.size()}});
   }
   for (size_t i = 0; i < p.kernels.size(); ++i) {
     nlohmann::json kernel{{"name", p.kernels[i].name}};
@@ -134,6 +140,12 @@ void print_text(const InspectFlags& flags, const Artifact& a) {
   }
   for (const auto& code : a.view.code) {
     fmt::print("level   {:10} {:12} bytes of code\n", code.info.level, code.object.size());
+  }
+  for (const auto& device : a.view.devices) {
+    size_t launches = 0;
+    for (const format::DeviceKernel& k : device.info.kernels) launches += k.launches.size();
+    fmt::print("device  {:10} {:12} bytes of source, {} launches\n", device.info.device,
+               device.text.size(), launches);
   }
   if (!p.builtins.empty()) fmt::print("library {}\n", fmt::join(p.builtins, ", "));
   fmt::print("kernels {}\n", p.kernels.size());

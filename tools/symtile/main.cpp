@@ -27,8 +27,21 @@ void CompileFlags::add_to(CLI::App& command, const char* fact_option) {
   command.add_flag("--no-optimize", no_optimize, "only the passes that are needed to run");
 }
 
+void CompileFlags::add_device_to(CLI::App& command) {
+  command.add_option_function<std::string>(
+      "--device", [this](const std::string& name) { targets = {name}; },
+      "where kernels run: cpu or opencl");
+}
+
+void CompileFlags::add_targets_to(CLI::App& command) {
+  command.add_option("--target", targets, "what to generate code for: cpu, opencl")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+}
+
 CompileOptions CompileFlags::options() const {
   CompileOptions out;
+  out.targets = targets;
   for (const std::string& name : cpus) {
     const auto level = name == "native" ? native_cpu_level() : parse_cpu_level(name);
     if (!level) {

@@ -51,10 +51,11 @@ void add_run(CLI::App& app) {
       ->allow_extra_args(false);
   command->add_option("--output-dir", flags->directory, "folder for <output>.npy");
   flags->compile.add_to(*command, "--dim");
+  flags->compile.add_device_to(*command);
   command->callback([flags] {
     api::Model model = open_model(flags->model, flags->compile.facts, flags->compile.options());
     const std::vector<Constant> inputs = read_inputs(model, flags->inputs);
-    api::Session session(model, flags->compile.threads);
+    api::Session session(model, flags->compile.threads, false, flags->compile.device().c_str());
     const std::vector<Constant> outputs = run_session(session, inputs);
     if (!flags->directory.empty()) std::filesystem::create_directories(flags->directory);
     for (size_t i = 0; i < outputs.size(); ++i) {

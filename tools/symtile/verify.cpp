@@ -46,6 +46,7 @@ void run(const Flags& flags, int& exit_code) {
   VerifyOptions options;
   options.compile = flags.compile.options();
   options.threads = flags.compile.threads;
+  options.device = flags.compile.device();
   const bool terminal = isatty(STDERR_FILENO) != 0;
   if (terminal) {
     options.progress = [](const std::string& text) {
@@ -75,6 +76,7 @@ void add_verify(CLI::App& app, int& exit_code) {
   command->add_option("model", flags->model, "ONNX model or module text")->required();
   flags->inputs.add_to(*command);
   flags->compile.add_to(*command, "--fact");
+  flags->compile.add_device_to(*command);
   command->add_flag("--json", flags->json, "print one JSON object");
   command->callback([flags, &exit_code] { run(*flags, exit_code); });
 }

@@ -53,7 +53,7 @@ BenchResult bench(const api::Model& model, const RunInputs& inputs, const BenchO
   for (const Constant& c : inputs.values) {
     arguments.push_back({c->bytes.data(), c->dims, static_cast<symtile_dtype>(c->dtype)});
   }
-  api::Session session(model, options.threads);
+  api::Session session(model, options.threads, false, options.device.c_str());
   BenchResult out;
   out.threads = symtile_session_threads(session.get());
   out.constant_bytes = model.constant_bytes();

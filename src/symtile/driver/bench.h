@@ -10,7 +10,8 @@ namespace symtile {
 
 struct BenchOptions {
   int threads = 0;  ///< 0: all
-  int runs = 0;     ///< 0: for about a second, at least 10
+  std::string device = "cpu";
+  int runs = 0;  ///< 0: for about a second, at least 10
 };
 
 /// A kernel or library call; both numbers are of one run.

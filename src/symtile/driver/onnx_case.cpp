@@ -213,9 +213,10 @@ class Case {
     CompileOptions options;
     options.threads = 1;  // the cases run side by side
     options.optimize = options_.optimize;
+    options.targets = {options_.device};
     const auto bytes = format::artifact_bytes(compile(std::move(module), options).parts());
     const api::Model model(bytes.data(), bytes.size());
-    api::Session session(model, 1);
+    api::Session session(model, 1, false, options_.device.c_str());
     return run_session(session, inputs);
   }
 

@@ -25,6 +25,7 @@ std::string_view name_of(CaseStatus status);
 struct CaseOptions {
   bool reference = false;  ///< the interpreter instead of compiled code
   bool optimize = true;
+  std::string device = "cpu";
   bool symbolic = false;  ///< all extents of the inputs but 1 are symbols
 };
 

@@ -199,7 +199,7 @@ class Search {
     const std::vector<std::byte> bytes =
         format::artifact_bytes(compile(c.module, options_.compile).parts());
     const api::Model model(bytes.data(), bytes.size());
-    api::Session session(model, options_.threads);
+    api::Session session(model, options_.threads, false, options_.device.c_str());
     std::vector<Constant> arguments;
     for (const RefTensor& t : c.inputs) arguments.push_back(t.to_constant());
     const std::vector<Constant> actual = run_session(session, arguments);
@@ -207,22 +207,29 @@ class Search {
       const Constant e = expected[i].to_constant();
       const Comparison difference = compare(*actual.at(i), *e, scaled_tolerance(*e));
       if (difference.agree()) continue;
-      const CpuTarget& target = cpu_target(
+      const CpuTarget& cpu = cpu_target(
           options_.compile.cpus.empty() ? native_cpu_level() : options_.compile.cpus.front());
-      return fmt::format(
-          "{}; the {} is to blame (schedule '{}')", difference.mismatch,
-          schedule_is_right(tile, c, expected, target) ? "code generator" : "schedule",
-          schedule_name(tile, target));
+      if (const auto gpu = parse_gpu_target(options_.device)) {
+        // Blocks and lanes one after another: barriers do not count here.
+        const bool right = schedule_is_right(schedule_for_gpu(tile, *gpu), c, expected);
+        return fmt::format("{}; the {} is to blame", difference.mismatch,
+                           right ? "printer, a barrier or the driver" : "schedule");
+      }
+      return fmt::format("{}; the {} is to blame (schedule '{}')", difference.mismatch,
+                         schedule_is_right(schedule_for_cpu(tile, cpu), c, expected)
+                             ? "code generator"
+                             : "schedule",
+                         schedule_name(tile, cpu));
     }
     return {};
   }
 
-  static bool schedule_is_right(const TileFunction& tile, const KernelCase& c, const Refs& expected,
-                                const CpuTarget& target) {
+  static bool schedule_is_right(const TileFunction& scheduled, const KernelCase& c,
+                                const Refs& expected) {
     std::vector<const RefTensor*> inputs;
     for (const RefTensor& t : c.inputs) inputs.push_back(&t);
     try {
-      const Refs actual = run_tile(schedule_for_cpu(tile, target), c.values, inputs);
+      const Refs actual = run_tile(scheduled, c.values, inputs);
       for (size_t i = 0; i < actual.size(); ++i) {
         if (!compare_refs(actual[i], expected.at(i)).agree()) return false;
       }
@@ -252,7 +259,7 @@ VerifyReport verify_model(const Module& module, const api::Model& program,
   for (const Constant& c : inputs) arguments.push_back(RefTensor::from_constant(*c));
   if (options.progress) options.progress("interpreting the model");
   const Refs expected = Interpreter(module).run(arguments);
-  api::Session session(program, options.threads);
+  api::Session session(program, options.threads, false, options.device.c_str());
   const std::vector<Constant> actual = run_session(session, inputs);
   VerifyReport report;
   for (size_t i = 0; i < expected.size(); ++i) {

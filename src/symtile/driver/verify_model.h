@@ -32,6 +32,7 @@ struct VerifyReport {
 struct VerifyOptions {
   CompileOptions compile;
   int threads = 0;
+  std::string device = "cpu";
   /// What is going on, for a person who waits.
   std::function<void(const std::string&)> progress;
 };

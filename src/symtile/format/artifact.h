@@ -2,7 +2,8 @@
 //
 //   header         magic, format version, number of sections, file size
 //   section table  kind, offset, size and XXH64 checksum of each section; its own checksum
-//   sections       64-byte aligned: manifest, program, constants, then (code info, code) a target
+//   sections       64-byte aligned: manifest, program, constants, then (code info, code) for each
+//                  CPU level and (device info, device code) for each kind of device
 //
 // Little-endian throughout. Loading trusts nothing: sizes, checksums and every index are checked
 // before use, and whatever is wrong is a UserError that says what the file is instead.
@@ -14,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "symtile/format/device_code.h"
 #include "symtile/format/program.h"
 
 namespace symtile::format {
@@ -23,6 +25,11 @@ struct CodeSection {
   std::vector<std::byte> object;  ///< a shared object, or whatever the target loads
 };
 
+struct DeviceSection {
+  DeviceInfo info;
+  std::string text;  ///< the program that the device's driver compiles
+};
+
 /// What the compiler hands over. `constants` are the bytes of Program::constants, in that order;
 /// their offsets are assigned by the writer.
 struct ArtifactParts {
@@ -30,6 +37,7 @@ struct ArtifactParts {
   Program program;
   std::vector<std::span<const std::byte>> constants;
   std::vector<CodeSection> code;
+  std::vector<DeviceSection> devices;
 };
 
 /// Streams the file to `sink` piece by piece; validates first (InternalError when a part is bad).
@@ -45,10 +53,15 @@ struct ArtifactView {
     CodeInfo info;
     std::span<const std::byte> object;
   };
+  struct Device {
+    DeviceInfo info;
+    std::string_view text;
+  };
   Manifest manifest;
   Program program;
   std::span<const std::byte> constants;  ///< the section; 64-byte aligned if the file is
   std::vector<Code> code;
+  std::vector<Device> devices;
 };
 
 /// `name` opens error texts. The checksum of the constants can be skipped, because it reads them

@@ -19,7 +19,15 @@ struct FileHeader {
   uint64_t table_checksum;  ///< XXH64 of the section table, seeded with `file_bytes`
 };
 
-enum class SectionKind : uint32_t { manifest = 1, program, constants, code_info, code };
+enum class SectionKind : uint32_t {
+  manifest = 1,
+  program,
+  constants,
+  code_info,
+  code,
+  device_info,
+  device_code
+};
 
 struct SectionRecord {
   SectionKind kind;

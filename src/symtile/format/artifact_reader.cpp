@@ -34,13 +34,21 @@ class ArtifactReader {
     view.constants = bytes_of(constants);
     checked([&] { validate(view.program, view.constants.size()); });
     if (verify_constants) check_constants(view, constants.checksum);
-    while (next < table_.size()) {
+    while (next < table_.size() && table_[next].kind != SectionKind::device_info) {
       ArtifactView::Code code;
       decode(take(SectionKind::code_info), code.info);
       checked([&] { validate(code.info, view.program); });
       const SectionRecord& object = take(SectionKind::code);
       code.object = verified(object);
       view.code.push_back(std::move(code));
+    }
+    while (next < table_.size()) {
+      ArtifactView::Device device;
+      decode(take(SectionKind::device_info), device.info);
+      checked([&] { validate(device.info, view.program); });
+      const Span text = verified(take(SectionKind::device_code));
+      device.text = {reinterpret_cast<const char*>(text.data()), text.size()};
+      view.devices.push_back(std::move(device));
     }
     return view;
   }

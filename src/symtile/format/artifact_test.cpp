@@ -78,6 +78,8 @@ struct Sample {
     const auto none = Formula::of_constant(0);
     parts.code.push_back({{"x86-64-v3", {{"add", n, none, n}}}, std::vector<std::byte>(100)});
     parts.code.push_back({{"armv8", {{"add", n, none, none}}}, {}});
+    parts.devices.push_back({{"opencl", {{{{"add_0", n, 64}, {"add_1", none, 1}}, true, n}}},
+                             "__kernel void add_0() {}"});
   }
 };
 
@@ -109,10 +111,34 @@ TEST(Artifact, RoundTrip) {
   ASSERT_EQ(view.code.size(), 2u);
   EXPECT_EQ(view.code[0].info, sample.parts.code[0].info);
   EXPECT_EQ(view.code[0].object.size(), 100u);
+  ASSERT_EQ(view.devices.size(), 1u);
+  EXPECT_EQ(view.devices[0].info, sample.parts.devices[0].info);
+  EXPECT_EQ(view.devices[0].text, "__kernel void add_0() {}");
   EXPECT_EQ(view.constants[0], std::byte{7});
   EXPECT_EQ(view.constants[64], std::byte{1});
   EXPECT_EQ(static_cast<size_t>(view.constants.data() - bytes.data()) % kAlignment, 0u);
   EXPECT_EQ(view.manifest.get("producer"), "test 1");
+}
+
+TEST(Artifact, DeviceKernelsAreChecked) {
+  const Program program = Sample().parts.program;
+  const auto refused = [&](DeviceInfo info) { EXPECT_THROW(validate(info, program), UserError); };
+  const DeviceInfo good = Sample().parts.devices[0].info;
+  validate(good, program);
+  DeviceInfo bad = good;
+  bad.kernels.clear();
+  refused(bad);
+  bad = good;
+  bad.kernels[0].launches[0].threads = 0;
+  refused(bad);
+  bad.kernels[0].launches[0].threads = kMaxBlockThreads + 1;
+  refused(bad);
+  bad = good;
+  bad.kernels[0].launches[0].blocks = Formula::of_slot(9, "q");
+  refused(bad);
+  bad = good;
+  bad.kernels[0].workspace_bytes.steps.clear();
+  refused(bad);
 }
 
 TEST(Artifact, SavesAtomically) {

@@ -62,6 +62,7 @@ Program with_offsets(const ArtifactParts& parts) {
   try {
     validate(program, offset);
     for (const CodeSection& code : parts.code) validate(code.info, program);
+    for (const DeviceSection& device : parts.devices) validate(device.info, program);
   } catch (const UserError& e) {
     SYMTILE_UNREACHABLE("the program to be written is not valid: {}", e.what());
   }
@@ -82,6 +83,7 @@ void write_artifact(const ArtifactParts& parts, const ByteSink& to) {
   const Bytes program = encode(with_offsets(parts));
   std::vector<Bytes> infos;
   for (const CodeSection& code : parts.code) infos.push_back(encode(code.info));
+  for (const DeviceSection& device : parts.devices) infos.push_back(encode(device.info));
 
   std::vector<Section> sections = {{SectionKind::manifest, {manifest}},
                                    {SectionKind::program, {program}},
@@ -89,6 +91,11 @@ void write_artifact(const ArtifactParts& parts, const ByteSink& to) {
   for (size_t i = 0; i < parts.code.size(); ++i) {
     sections.push_back({SectionKind::code_info, {infos[i]}});
     sections.push_back({SectionKind::code, {parts.code[i].object}});
+  }
+  for (size_t i = 0; i < parts.devices.size(); ++i) {
+    const auto text = std::as_bytes(std::span(parts.devices[i].text));
+    sections.push_back({SectionKind::device_info, {infos[parts.code.size() + i]}});
+    sections.push_back({SectionKind::device_code, {text}});
   }
   SYMTILE_CHECK(sections.size() <= kMaxSections);
 

@@ -13,7 +13,7 @@
 namespace symtile::format {
 
 /// Bumped whenever the meaning or layout of anything here changes.
-inline constexpr uint32_t kFormatVersion = 1;
+inline constexpr uint32_t kFormatVersion = 2;
 inline constexpr size_t kMaxRank = 16;
 
 /// A constant tensor. Its bytes are in the constants section, 64-byte aligned, little-endian.

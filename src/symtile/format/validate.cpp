@@ -311,4 +311,22 @@ void validate(const CodeInfo& code, const Program& program) {
   }
 }
 
+void validate(const DeviceInfo& device, const Program& program) {
+  require(device.kernels.size() == program.kernels.size(), "code for '{}' has {} kernels, not {}",
+          device.device, device.kernels.size(), program.kernels.size());
+  for (size_t i = 0; i < device.kernels.size(); ++i) {
+    const KernelInfo& info = program.kernels[i];
+    const auto check = [&](const Formula& f) {
+      require(check_formula(f) <= info.symbols,
+              "kernel '{}' has the formula '{}', which reads a symbol it lacks", info.name, f.text);
+    };
+    check(device.kernels[i].workspace_bytes);
+    for (const DeviceLaunch& launch : device.kernels[i].launches) {
+      check(launch.blocks);
+      require(launch.threads >= 1 && launch.threads <= kMaxBlockThreads,
+              "kernel '{}' has groups of {} work-items", info.name, launch.threads);
+    }
+  }
+}
+
 }  // namespace symtile::format

@@ -9,11 +9,14 @@
 #include "symtile/backend/vm/lower_program.h"
 #include "symtile/pass/pass.h"
 #include "symtile/target/cpu_target.h"
+#include "symtile/target/gpu_target.h"
 
 namespace symtile {
 
 struct CompileOptions {
-  /// Code is generated for each; empty: the level of this machine.
+  /// What code is generated for: "cpu" and kinds of devices ("opencl").
+  std::vector<std::string> targets = {"cpu"};
+  /// Levels of the target cpu; empty: the level of this machine.
   std::vector<CpuLevel> cpus;
   int threads = 0;       ///< compile threads; 0: all cores
   bool optimize = true;  ///< false: only what is needed to run (the reference for `verify`)
@@ -39,6 +42,7 @@ struct CompiledModel {
   Module module;  ///< after the last pass
   LoweredProgram lowered;
   std::vector<format::CodeSection> code;
+  std::vector<format::DeviceSection> devices;
   format::Manifest manifest;
   CompileSummary summary;
 
@@ -58,5 +62,11 @@ CompiledModel compile(Module module, const CompileOptions& options);
 std::vector<TileFunction> schedule_kernels(const Module& module,
                                            const std::vector<std::string>& names,
                                            const CpuTarget& target);
+std::vector<TileFunction> schedule_kernels(const Module& module,
+                                           const std::vector<std::string>& names,
+                                           const GpuTarget& target);
+
+/// The text of one kernel for a kind of device, without the helper functions it calls.
+std::string device_source(const TileFunction& f, const GpuTarget& target);
 
 }  // namespace symtile

@@ -236,7 +236,8 @@ symtile_status symtile_session_create(const symtile_model* model,
   return guarded(error, [&] {
     given(session, "session") = nullptr;
     const auto known = known_fields(options);
-    const symtile::SessionOptions wanted{known.threads, known.profile != 0};
+    const symtile::SessionOptions wanted{known.threads, known.profile != 0,
+                                         known.device ? known.device : ""};
     *session = new symtile_session{symtile::Session(given(model, "model").model, wanted)};
   });
 }

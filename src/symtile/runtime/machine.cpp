@@ -6,8 +6,13 @@
 
 namespace symtile {
 
-Machine::Machine(std::shared_ptr<const Model> model, int threads)
-    : model_(std::move(model)), pool_(threads), scratch_(static_cast<size_t>(threads)) {
+Machine::Machine(std::shared_ptr<const Model> model, int threads,
+                 std::unique_ptr<DeviceQueue> device)
+    : model_(std::move(model)),
+      device_(std::move(device)),
+      heap_(device_.get()),
+      pool_(threads),
+      scratch_(static_cast<size_t>(threads)) {
   for (const format::KernelInfo& k : model_->program().kernels) profile_.push_back({k.name});
   for (const std::string& b : model_->program().builtins) profile_.push_back({b});
 }
@@ -25,22 +30,30 @@ void Machine::add_time(size_t entry, std::chrono::steady_clock::time_point begin
 }
 
 size_t Machine::held_bytes() const {
-  size_t total = heap_.bytes();
-  for (const auto& f : frames_) total += f->arena.capacity();
+  size_t total = heap_.bytes() + host_heap_.bytes() + (device_ ? device_->held_bytes() : 0);
+  for (const auto& f : frames_) {
+    total += f->arena.capacity() + (f->device_arena ? f->device_arena->bytes() : 0);
+  }
   for (const AlignedBuffer& s : scratch_) total += s.capacity();
   return total;
 }
 
 void Machine::trim() {
   heap_.trim();
-  for (const auto& f : frames_) f->arena.release();
+  host_heap_.trim();
+  if (device_) device_->trim();
+  for (const auto& f : frames_) {
+    f->arena.release();
+    f->device_arena.reset();
+  }
   for (AlignedBuffer& s : scratch_) s.release();
 }
 
 void Machine::run(std::span<const Tensor> inputs, std::span<const OutputMemory> outputs,
                   std::vector<Tensor>& results) {
-  output_memory_ = outputs;
   depth_ = 0;
+  if (device_) return run_on_device(inputs, outputs, results);
+  output_memory_ = outputs;
   execute(model_->program().entry.value, inputs, {}, results);
 }
 

@@ -1,7 +1,8 @@
 // The virtual machine: runs functions of a program. One per session; not re-entrant by itself.
 //
 // After the first call at a shape it allocates nothing: frames, arenas, scratch and heap blocks are
-// kept. Every function call of nesting depth d uses arena d; results are copied out of it.
+// kept. Every function call of nesting depth d uses arena d; results are copied out of it. With a
+// device, tensors live there and kernels run there; machine_device.cpp has what differs.
 #pragma once
 
 #include <chrono>
@@ -30,7 +31,9 @@ struct OutputMemory {
 
 class Machine {
  public:
-  Machine(std::shared_ptr<const Model> model, int threads);
+  /// `device`: null for this processor.
+  Machine(std::shared_ptr<const Model> model, int threads,
+          std::unique_ptr<DeviceQueue> device = nullptr);
 
   /// Runs the entry function. The results are owned tensors, in caller memory where given.
   void run(std::span<const Tensor> inputs, std::span<const OutputMemory> outputs,
@@ -44,7 +47,10 @@ class Machine {
   /// Bytes held now: arenas, heap blocks and scratch.
   size_t held_bytes() const;
   /// Ends a run for the heap pool; `results` of it may still be alive.
-  void end_run() { heap_.end_run(); }
+  void end_run() {
+    heap_.end_run();
+    host_heap_.end_run();
+  }
   void trim();
 
  private:
@@ -52,6 +58,7 @@ class Machine {
     std::vector<Tensor> registers;
     std::vector<int64_t> slots;
     AlignedBuffer arena;
+    std::unique_ptr<DeviceMemory> device_arena;
     int64_t arena_bytes = 0;
     const format::Function* function = nullptr;
     // Operands of a nested call, kept here so that their storage is reused.
@@ -101,15 +108,26 @@ class Machine {
             const std::vector<format::FormulaId>& dims, const std::vector<format::Def>& results);
   void add_time(size_t entry, std::chrono::steady_clock::time_point begin);
   void launch(const Model::Kernel& kernel);
+  void copy_bytes(const Tensor& to, int64_t at, const Tensor& from, int64_t bytes);
+
+  // machine_device.cpp: only with a device
+  void run_on_device(std::span<const Tensor> inputs, std::span<const OutputMemory> outputs,
+                     std::vector<Tensor>& results);
+  void launch_on_device(Frame& f, const format::LaunchKernel& op);
+  Tensor to_device(const Tensor& host);
 
   std::shared_ptr<const Model> model_;
-  HeapPool heap_;  // outlives every tensor below
+  std::unique_ptr<DeviceQueue> device_;
+  HeapPool heap_;       // outlives every tensor below
+  HeapPool host_heap_;  ///< with a device: results, and operands of library calls
   ThreadPool pool_;
   std::vector<std::unique_ptr<Frame>> frames_;
   size_t depth_ = 0;
   std::span<const OutputMemory> output_memory_;
   std::vector<AlignedBuffer> scratch_;  ///< one a thread
   std::vector<void*> buffers_;
+  std::vector<DevicePlace> places_;
+  std::vector<Tensor> device_inputs_;
   std::vector<int64_t> symbols_;
   int64_t launch_bytes_ = 0;  ///< of all buffers of the kernel about to run
   bool profiling_ = false;

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "symtile/base/check.h"
+#include "symtile/runtime/host_view.h"
 #include "symtile/runtime/machine.h"
 
 namespace symtile {
@@ -110,6 +111,7 @@ class CallContext final : public BuiltinContext {
 }  // namespace
 
 void Machine::step(Frame& f, const format::LaunchKernel& op) {
+  if (device_) return launch_on_device(f, op);
   buffers_.clear();
   symbols_.clear();
   launch_bytes_ = 0;
@@ -159,10 +161,12 @@ void Machine::launch(const Model::Kernel& kernel) {
 void Machine::step(Frame& f, const format::CallBuiltin& op) {
   std::vector<BuiltinTensor> inputs(op.args.size());
   std::vector<bool> present(op.args.size());
+  std::vector<HostView> views;
   for (size_t i = 0; i < op.args.size(); ++i) {
     if (!op.args[i].valid()) continue;
     const Tensor& t = at(f, format::Use{op.args[i].value});
-    inputs[i] = {t.dtype, {t.dims().begin(), t.dims().end()}, t.data};
+    views.emplace_back(device_.get(), t);
+    inputs[i] = {t.dtype, {t.dims().begin(), t.dims().end()}, views.back().data()};
     present[i] = true;
   }
   std::vector<std::vector<int64_t>> dims(op.attributes.size());
@@ -172,13 +176,15 @@ void Machine::step(Frame& f, const format::CallBuiltin& op) {
     for (format::FormulaId id : *formulas) dims[i].push_back(value(f, id));
   }
   const std::string& name = model_->program().builtins[op.builtin.value];
-  CallContext context(op, name, std::move(inputs), std::move(present), std::move(dims), heap_);
+  CallContext context(op, name, std::move(inputs), std::move(present), std::move(dims),
+                      device_ ? host_heap_ : heap_);
   const auto begin = std::chrono::steady_clock::now();
   model_->builtin(op.builtin.value)(context);
   if (profiling_) add_time(model_->program().kernels.size() + op.builtin.value, begin);
   for (size_t i = 0; i < op.results.size(); ++i) {
     SYMTILE_CHECK(context.results()[i].owner, "{} left out result {}", name, i);
-    at(f, op.results[i]) = std::move(context.results()[i]);
+    Tensor& result = context.results()[i];
+    at(f, op.results[i]) = device_ ? to_device(result) : std::move(result);
   }
 }
 

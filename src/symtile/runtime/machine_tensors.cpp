@@ -4,6 +4,7 @@
 
 #include "symtile/base/check.h"
 #include "symtile/base/half.h"
+#include "symtile/runtime/host_view.h"
 #include "symtile/runtime/machine.h"
 
 namespace symtile {
@@ -22,30 +23,30 @@ void put(std::byte* data, size_t index, T value) {
   std::memcpy(data + index * sizeof value, &value, sizeof value);
 }
 
-void store_element(Tensor& t, size_t i, int64_t v) {
-  switch (t.dtype) {
+void store_element(DType dtype, std::byte* data, size_t i, int64_t v) {
+  switch (dtype) {
     case DType::f32:
-      return put(t.data, i, static_cast<float>(v));
+      return put(data, i, static_cast<float>(v));
     case DType::f64:
-      return put(t.data, i, static_cast<double>(v));
+      return put(data, i, static_cast<double>(v));
     case DType::f16:
-      return put(t.data, i, float_to_half(static_cast<float>(v)));
+      return put(data, i, float_to_half(static_cast<float>(v)));
     case DType::bf16:
-      return put(t.data, i, float_to_bfloat(static_cast<float>(v)));
+      return put(data, i, float_to_bfloat(static_cast<float>(v)));
     case DType::i8:
     case DType::u8:
-      return put(t.data, i, static_cast<uint8_t>(v));
+      return put(data, i, static_cast<uint8_t>(v));
     case DType::i16:
     case DType::u16:
-      return put(t.data, i, static_cast<uint16_t>(v));
+      return put(data, i, static_cast<uint16_t>(v));
     case DType::i32:
     case DType::u32:
-      return put(t.data, i, static_cast<uint32_t>(v));
+      return put(data, i, static_cast<uint32_t>(v));
     case DType::i64:
     case DType::u64:
-      return put(t.data, i, v);
+      return put(data, i, v);
     case DType::boolean:
-      return put(t.data, i, static_cast<uint8_t>(v != 0));
+      return put(data, i, static_cast<uint8_t>(v != 0));
   }
 }
 
@@ -111,7 +112,12 @@ void Machine::step(Frame& f, const format::CheckDims& op) {
 void Machine::step(Frame& f, const format::Arena& op) {
   const int64_t bytes = value(f, op.bytes);
   if (bytes < 0) bad_input("the memory formula '{}' is {}", formula(op.bytes).text, bytes);
-  f.arena.reserve(static_cast<size_t>(bytes));
+  if (!device_) {
+    f.arena.reserve(static_cast<size_t>(bytes));
+  } else if (!f.device_arena || f.device_arena->bytes() < static_cast<size_t>(bytes)) {
+    f.device_arena.reset();
+    f.device_arena = device_->allocate(static_cast<size_t>(bytes));
+  }
   f.arena_bytes = bytes;
 }
 
@@ -138,8 +144,12 @@ void Machine::step(Frame& f, const format::ArenaTensor& op) {
                     offset % size_of(t.dtype) == 0,
                 "{} at offset {} = {} does not fit an arena of {} bytes", describe(t),
                 formula(op.offset).text, offset, f.arena_bytes);
-  t.data = f.arena.data() + offset;
   t.owner = {};
+  if (device_) {
+    t.place = {f.device_arena.get(), offset};
+  } else {
+    t.data = f.arena.data() + offset;
+  }
 }
 
 void Machine::step(Frame& f, const format::HeapTensor& op) {
@@ -154,8 +164,7 @@ void Machine::step(Frame& f, const format::HeapTensor& op) {
     }
   }
   t.owner = {};  // the old block may serve again
-  t.owner = heap_.allocate(static_cast<size_t>(t.bytes));
-  t.data = t.owner->data;
+  t.own(heap_.allocate(static_cast<size_t>(t.bytes)));
 }
 
 void Machine::step(Frame& f, const format::ViewTensor& op) {
@@ -164,6 +173,7 @@ void Machine::step(Frame& f, const format::ViewTensor& op) {
   set_shape(f, t, op.shape);
   SYMTILE_CHECK(t.bytes <= source.bytes, "{} is no view of {}", describe(t), describe(source));
   t.data = source.data;
+  t.place = source.place;
   t.owner = source.owner;
 }
 
@@ -171,9 +181,13 @@ void Machine::step(Frame& f, const format::ConstantTensor& op) {
   const format::ConstantInfo& info = model_->program().constants[op.constant.value];
   Tensor& t = at(f, op.result);
   t.set_shape(info.dtype, info.dims);
+  t.owner = {};
+  if (device_) {
+    t.place = {&device_->constants(), static_cast<int64_t>(info.offset)};
+    return;
+  }
   // Read-only memory: the compiler never places a result over a constant.
   t.data = const_cast<std::byte*>(model_->constant(op.constant.value));
-  t.owner = {};
 }
 
 void Machine::step(Frame& f, const format::Copy& op) {
@@ -181,7 +195,7 @@ void Machine::step(Frame& f, const format::Copy& op) {
   const Tensor& source = at(f, op.source);
   SYMTILE_CHECK(target.bytes == source.bytes, "cannot copy {} to {}", describe(source),
                 describe(target));
-  if (target.bytes > 0) std::memmove(target.data, source.data, static_cast<size_t>(target.bytes));
+  copy_bytes(target, 0, source, target.bytes);
 }
 
 void Machine::step(Frame& f, const format::Release& op) { f.registers[op.value.value].owner = {}; }
@@ -192,10 +206,11 @@ void Machine::step(Frame& f, const format::ReadDims& op) {
     bad_input("{}: has {} elements, but the model expects {}", op.what, t.elements(),
               op.slots.size());
   }
+  const HostView view(device_.get(), t);
   for (size_t i = 0; i < op.slots.size(); ++i) {
     // Clamped to the range that the compiler assumes: "to the end" is often written as INT64_MAX.
     f.slots[op.slots[i].value] =
-        std::clamp(read_int(t, static_cast<int64_t>(i)), -kMaxDim, kMaxDim);
+        std::clamp(read_int(view.tensor(), static_cast<int64_t>(i)), -kMaxDim, kMaxDim);
   }
 }
 
@@ -203,21 +218,32 @@ void Machine::step(Frame& f, const format::StoreDims& op) {
   Tensor& t = f.registers[op.target.value];
   SYMTILE_CHECK(t.elements() == static_cast<int64_t>(op.values.size()), "{} for {} values",
                 describe(t), op.values.size());
-  for (size_t i = 0; i < op.values.size(); ++i) store_element(t, i, value(f, op.values[i]));
+  const HostView view(device_.get(), t, HostView::Access::write);
+  for (size_t i = 0; i < op.values.size(); ++i) {
+    store_element(t.dtype, view.data(), i, value(f, op.values[i]));
+  }
 }
 
 Tensor Machine::heap_tensor(DType dtype, std::span<const int64_t> dims) {
   Tensor t;
   t.set_shape(dtype, dims);
-  t.owner = heap_.allocate(static_cast<size_t>(t.bytes));
-  t.data = t.owner->data;
+  t.own(heap_.allocate(static_cast<size_t>(t.bytes)));
   return t;
 }
 
 Tensor Machine::heap_copy(const Tensor& source) {
   Tensor t = heap_tensor(source.dtype, source.dims());
-  if (t.bytes > 0) std::memcpy(t.data, source.data, static_cast<size_t>(t.bytes));
+  copy_bytes(t, 0, source, t.bytes);
   return t;
+}
+
+void Machine::copy_bytes(const Tensor& to, int64_t at, const Tensor& from, int64_t bytes) {
+  if (bytes == 0) return;
+  if (device_) {
+    device_->copy({to.place.memory, to.place.offset + at}, from.place, static_cast<size_t>(bytes));
+  } else {
+    std::memmove(to.data + at, from.data, static_cast<size_t>(bytes));
+  }
 }
 
 }  // namespace symtile

@@ -51,9 +51,14 @@ BlockRef HeapPool::allocate(size_t bytes) {
     free_.pop_back();
   } else {
     auto fresh = std::make_unique<HeapBlock>();
-    fresh->buffer.reserve(bytes);
-    fresh->data = fresh->buffer.data();
-    fresh->capacity = fresh->buffer.capacity();
+    if (device_) {
+      fresh->remote = device_->allocate(bytes);
+      fresh->capacity = fresh->remote->bytes();
+    } else {
+      fresh->buffer.reserve(bytes);
+      fresh->data = fresh->buffer.data();
+      fresh->capacity = fresh->buffer.capacity();
+    }
     fresh->pool = this;
     block = fresh.get();
     free_.reserve(blocks_.size() + 1);  // giving back never allocates
@@ -75,7 +80,7 @@ BlockRef HeapPool::adopt(void* data, size_t bytes) {
 }
 
 void HeapPool::give_back(HeapBlock* block) {
-  if (block->buffer.data()) {
+  if (block->buffer.data() || block->remote) {
     free_.push_back(block);
     return;
   }
@@ -98,7 +103,7 @@ void HeapPool::trim() {
 
 size_t HeapPool::bytes() const {
   size_t total = 0;
-  for (const auto& b : blocks_) total += b->buffer.capacity();
+  for (const auto& b : blocks_) total += b->remote ? b->capacity : b->buffer.capacity();
   return total;
 }
 

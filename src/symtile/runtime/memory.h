@@ -1,4 +1,5 @@
-// Memory of a session: aligned buffers, and a pool of reference-counted blocks for heap tensors.
+// Memory of a session: aligned buffers, and a pool of reference-counted blocks for heap tensors,
+// here or on a device.
 //
 // A session runs on one thread at a time, so counts are plain integers. Blocks that a run did not
 // use are given back at its end: memory follows the shapes in use instead of growing with each.
@@ -9,6 +10,8 @@
 #include <memory>
 #include <utility>
 #include <vector>
+
+#include "symtile/runtime/device.h"
 
 namespace symtile {
 
@@ -35,7 +38,8 @@ class HeapPool;
 
 struct HeapBlock {
   AlignedBuffer buffer;
-  std::byte* data = nullptr;  ///< of the buffer, or the caller's memory
+  std::byte* data = nullptr;             ///< of the buffer, or the caller's memory
+  std::unique_ptr<DeviceMemory> remote;  ///< in place of `data`
   size_t capacity = 0;
   int references = 0;
   uint64_t last_run = 0;
@@ -70,6 +74,8 @@ class BlockRef {
 
 class HeapPool {
  public:
+  /// On `device`, which must outlive the pool; null: here.
+  explicit HeapPool(DeviceQueue* device = nullptr) : device_(device) {}
   /// At least `bytes` of uninitialised memory. Throws EnvironmentError.
   BlockRef allocate(size_t bytes);
   /// Wraps memory of the caller, which must outlive the reference.
@@ -83,6 +89,7 @@ class HeapPool {
  private:
   friend class BlockRef;
   void give_back(HeapBlock* block);
+  DeviceQueue* device_;
   std::vector<std::unique_ptr<HeapBlock>> blocks_;
   std::vector<HeapBlock*> free_;
   uint64_t run_ = 0;

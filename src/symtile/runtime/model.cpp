@@ -52,6 +52,7 @@ void Model::link_kernels(const std::string& name, const LoadOptions& options) {
       best_rank = rank;
     }
   }
+  if (!best && options.level.empty() && !view_.devices.empty()) return;
   if (!best) {
     throw EnvironmentError(
         fmt::format("'{}' has code for [{}], but {}; compile it for this target too", name,
@@ -69,6 +70,26 @@ void Model::link_kernels(const std::string& name, const LoadOptions& options) {
     }
     kernels_.push_back({reinterpret_cast<KernelFunction>(address), &entry});
   }
+}
+
+std::vector<std::string> Model::devices() const {
+  std::vector<std::string> out;
+  for (const auto& device : view_.devices) out.push_back(device.info.device);
+  return out;
+}
+
+std::shared_ptr<DeviceProgram> Model::device_program(const std::string& kind) const {
+  const std::lock_guard lock(device_mutex_);
+  std::shared_ptr<DeviceProgram>& program = device_programs_[kind];
+  if (program) return program;
+  for (const auto& device : view_.devices) {
+    if (device.info.device != kind) continue;
+    program = make_device_program(device.info, device.text, view_.constants);
+    return program;
+  }
+  throw UserError(fmt::format(
+      "error[unknown_name]: the model has no code for '{}'{}; compile it with '--target {}'", kind,
+      view_.devices.empty() ? "" : fmt::format(", only for {}", fmt::join(devices(), ", ")), kind));
 }
 
 int64_t Model::arena_bytes(const std::map<std::string, int64_t>& symbols) const {

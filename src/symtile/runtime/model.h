@@ -4,11 +4,13 @@
 
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
 #include "symtile/format/artifact.h"
 #include "symtile/runtime/builtins/builtin.h"
+#include "symtile/runtime/device.h"
 #include "symtile/runtime/mapped_file.h"
 #include "symtile/runtime/memory.h"
 #include "symtile/runtime/shared_object.h"
@@ -49,6 +51,12 @@ class Model {
   /// Every code section, also those for other machines.
   const std::vector<format::ArtifactView::Code>& code() const { return view_.code; }
   const Kernel& kernel(uint32_t index) const { return kernels_[index]; }
+  /// Whether it has code for a processor; an artifact may be for devices only.
+  bool runs_on_cpu() const { return kernels_.size() == program().kernels.size(); }
+  /// The kinds of devices it has code for.
+  std::vector<std::string> devices() const;
+  /// Its code for devices of `kind`, compiled at the first call. Throws EnvironmentError.
+  std::shared_ptr<DeviceProgram> device_program(const std::string& kind) const;
   BuiltinFunction builtin(uint32_t index) const { return builtins_[index]; }
   const std::byte* constant(uint32_t index) const {
     return view_.constants.data() + view_.program.constants[index].offset;
@@ -73,6 +81,8 @@ class Model {
   std::vector<Kernel> kernels_;
   std::vector<BuiltinFunction> builtins_;
   std::string level_;
+  mutable std::mutex device_mutex_;  ///< guards the programs
+  mutable std::map<std::string, std::shared_ptr<DeviceProgram>> device_programs_;
 };
 
 }  // namespace symtile

@@ -17,6 +17,18 @@ int thread_count(int wanted) {
   return wanted > 0 ? wanted : std::min(ThreadPool::available_processors(), kMaxThreads);
 }
 
+/// Null for the processor.
+std::unique_ptr<DeviceQueue> open_device(const Model& model, const std::string& device) {
+  if (!device.empty() && device != "cpu") return model.device_program(device)->make_queue();
+  if (!model.runs_on_cpu()) {
+    throw EnvironmentError(
+        fmt::format("the model has code only for {}; ask for one of these "
+                    "devices, or compile it for 'cpu' too",
+                    fmt::join(model.devices(), ", ")));
+  }
+  return nullptr;
+}
+
 Tensor checked_input(const InputTensor& input, const format::EntryValue& expected) {
   const auto fail = [&](const std::string& what) {
     throw UserError(fmt::format("error[bad_input]: input '{}': {}", expected.name, what));
@@ -44,7 +56,7 @@ Tensor checked_input(const InputTensor& input, const format::EntryValue& expecte
 }  // namespace
 
 Session::Session(std::shared_ptr<const Model> model, const SessionOptions& options)
-    : machine_(std::move(model), thread_count(options.threads)) {
+    : machine_(model, thread_count(options.threads), open_device(*model, options.device)) {
   machine_.set_profiling(options.profile);
 }
 

@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "symtile/runtime/machine.h"
@@ -15,6 +16,7 @@ namespace symtile {
 struct SessionOptions {
   int threads = 0;  ///< 0: one for every processor this process may use
   bool profile = false;
+  std::string device;  ///< "cpu" or the kind of a device; empty: cpu
 };
 
 struct InputTensor {

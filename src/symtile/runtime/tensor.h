@@ -12,6 +12,7 @@ namespace symtile {
 
 struct Tensor {
   std::byte* data = nullptr;
+  DevicePlace place;  ///< on a device, in place of `data`
   int64_t bytes = 0;
   DType dtype = DType::f32;
   uint8_t rank = 0;
@@ -20,6 +21,13 @@ struct Tensor {
 
   std::span<const int64_t> dims() const { return std::span(extents).first(rank); }
   int64_t elements() const { return bytes / size_of(dtype); }
+  bool is_remote() const { return place.memory != nullptr; }
+  /// Owns a share of `block`, from its start.
+  void own(BlockRef block) {
+    data = block->data;
+    place = {block->remote.get(), 0};
+    owner = std::move(block);
+  }
   /// Sets the type and computes `bytes`; throws UserError on a negative or too large shape.
   void set_shape(DType type, std::span<const int64_t> dims);
 };

@@ -1,0 +1,174 @@
+#include "symtile/backend/c_source/prelude.h"
+
+namespace symtile::c_source {
+namespace {
+
+// T: the type, U: an unsigned type of at least its width in which arithmetic wraps.
+constexpr const char* kIntegers = R"(
+#define ST_INTEGER(T, U, BITS) \
+  ST_FN T st_min_##T(T a, T b) { return b < a ? b : a; } \
+  ST_FN T st_max_##T(T a, T b) { return a < b ? b : a; } \
+  ST_FN T st_pow_wrap_##T(T a, T n) { \
+    U result = 1, factor = (U)a; \
+    for (u64 left = (u64)n; left != 0; left >>= 1) { \
+      if (left & 1) result *= factor; \
+      factor *= factor; \
+    } \
+    return (T)result; \
+  }
+#define ST_SIGNED(T, U, BITS) ST_INTEGER(T, U, BITS) \
+  ST_FN T st_neg_##T(T a) { return (T)((U)0 - (U)a); } \
+  ST_FN T st_abs_##T(T a) { return a < 0 ? (T)((U)0 - (U)a) : a; } \
+  ST_FN T st_sign_##T(T a) { return (T)((a > 0) - (a < 0)); } \
+  ST_FN T st_div_##T(T a, T b) { \
+    return b == 0 ? (T)0 : b == -1 ? (T)((U)0 - (U)a) : (T)(a / b); \
+  } \
+  ST_FN T st_fmod_##T(T a, T b) { return b == 0 || b == -1 ? (T)0 : (T)(a % b); } \
+  ST_FN T st_floordiv_##T(T a, T b) { \
+    if (b == 0) return 0; \
+    if (b == -1) return (T)((U)0 - (U)a); \
+    return (T)(a / b - (a % b != 0 && (a % b < 0) != (b < 0))); \
+  } \
+  ST_FN T st_floormod_##T(T a, T b) { \
+    if (b == 0 || b == -1) return 0; \
+    return (T)(a % b + (a % b != 0 && (a % b < 0) != (b < 0) ? b : 0)); \
+  } \
+  ST_FN T st_pow_##T(T a, T n) { \
+    if (n < 0) return a == 1 ? (T)1 : a == -1 ? (T)(n % 2 == 0 ? 1 : -1) : (T)0; \
+    return st_pow_wrap_##T(a, n); \
+  } \
+  ST_FN T st_shl_##T(T a, T b) { return b < 0 || b >= BITS ? (T)0 : (T)((U)a << b); } \
+  ST_FN T st_shr_##T(T a, T b) { return (T)(a >> (b < 0 || b >= BITS ? BITS - 1 : b)); }
+#define ST_UNSIGNED(T, U, BITS) ST_INTEGER(T, U, BITS) \
+  ST_FN T st_neg_##T(T a) { return (T)((U)0 - (U)a); } \
+  ST_FN T st_abs_##T(T a) { return a; } \
+  ST_FN T st_sign_##T(T a) { return (T)(a != 0); } \
+  ST_FN T st_div_##T(T a, T b) { return b == 0 ? (T)0 : (T)(a / b); } \
+  ST_FN T st_fmod_##T(T a, T b) { return b == 0 ? (T)0 : (T)(a % b); } \
+  ST_FN T st_floordiv_##T(T a, T b) { return st_div_##T(a, b); } \
+  ST_FN T st_floormod_##T(T a, T b) { return st_fmod_##T(a, b); } \
+  ST_FN T st_pow_##T(T a, T n) { return st_pow_wrap_##T(a, n); } \
+  ST_FN T st_shl_##T(T a, T b) { return b >= BITS ? (T)0 : (T)((U)a << b); } \
+  ST_FN T st_shr_##T(T a, T b) { return b >= BITS ? (T)0 : (T)(a >> b); }
+ST_SIGNED(i8, u32, 8)
+ST_SIGNED(i16, u32, 16)
+ST_SIGNED(i32, u32, 32)
+ST_SIGNED(i64, u64, 64)
+ST_UNSIGNED(u8, u32, 8)
+ST_UNSIGNED(u16, u32, 16)
+ST_UNSIGNED(u32, u32, 32)
+ST_UNSIGNED(u64, u64, 64)
+)";
+
+// F: the float type. A cast to an integer compares with the bounds, which are exact in F or, for
+// the upper ones, round up to a power of two.
+constexpr const char* kFloats = R"(
+#define ST_TO_INTEGER(F, T, LOW, HIGH, LOW_F, HIGH_F) \
+  ST_FN T st_##T##_of_##F(F x) { \
+    return x != x ? (T)0 : x <= (F)(LOW_F) ? (T)(LOW) : x >= (F)(HIGH_F) ? (T)(HIGH) : (T)x; \
+  }
+#define ST_FLOAT(F) \
+  ST_FN F st_min_##F(F a, F b) { return b < a || b != b ? b : a; } \
+  ST_FN F st_max_##F(F a, F b) { return a < b || b != b ? b : a; } \
+  ST_FN F st_sign_##F(F x) { return x != x ? x : (F)((x > 0) - (x < 0)); } \
+  ST_FN F st_floormod_##F(F a, F b) { \
+    F r = fmod(a, b); \
+    if (r == 0) return copysign((F)0, b); \
+    return (r < 0) != (b < 0) ? r + b : r; \
+  } \
+  ST_FN F st_sigmoid_##F(F x) { \
+    if (x >= 0) return 1 / (1 + exp(-x)); \
+    F e = exp(x); \
+    return e / (1 + e); \
+  } \
+  /* Where these round to 1 they are 1, which a library may miss by the error it is allowed. */ \
+  ST_FN F st_erf_##F(F x) { return fabs(x) > 6 ? copysign((F)1, x) : erf(x); } \
+  ST_FN F st_tanh_##F(F x) { return fabs(x) > 20 ? copysign((F)1, x) : tanh(x); } \
+  ST_TO_INTEGER(F, i8, -128, 127, -128, 127) \
+  ST_TO_INTEGER(F, i16, -32768, 32767, -32768, 32767) \
+  ST_TO_INTEGER(F, i32, -2147483647 - 1, 2147483647, -2147483648.0f, 2147483648.0f) \
+  ST_TO_INTEGER(F, i64, -9223372036854775807L - 1, 9223372036854775807L, \
+                -9223372036854775808.0f, 9223372036854775808.0f) \
+  ST_TO_INTEGER(F, u8, 0, 255, 0, 255) \
+  ST_TO_INTEGER(F, u16, 0, 65535, 0, 65535) \
+  ST_TO_INTEGER(F, u32, 0, 4294967295u, 0, 4294967296.0f) \
+  ST_TO_INTEGER(F, u64, 0, 18446744073709551615ul, 0, 18446744073709551616.0f)
+ST_FLOAT(f32)
+)";
+
+constexpr const char* kDoubles = R"(
+ST_FLOAT(f64)
+)";
+
+// Rounding to 16 bits goes through the f32 "rounded to odd": an inexact f32 gets an odd last bit,
+// so that the second rounding is the only one that counts.
+constexpr const char* kOdd = R"(
+ST_FN f32 st_odd_f32_of_u64(u64 x) {
+  int shift = 0;
+  while (x >> 24 != 0) {
+    x = x >> 1 | (x & 1);
+    ++shift;
+  }
+  return ldexp((f32)(u32)x, shift);
+}
+ST_FN f32 st_odd_f32_of_i64(i64 x) {
+  return x < 0 ? -st_odd_f32_of_u64((u64)0 - (u64)x) : st_odd_f32_of_u64((u64)x);
+}
+)";
+
+constexpr const char* kOddDoubles = R"(
+ST_FN f32 st_odd_f32_of_f64(f64 x) {
+  f32 f = (f32)x;
+  if (x != x || (f64)f == x) return f;
+  u32 bits = ST_BITS_F32(f);
+  if ((bits & 0x7fffffffu) == 0x7f800000u) return ST_F32_BITS(bits - 1);
+  if (bits & 1) return f;
+  return ST_F32_BITS(fabs((f64)f) > fabs(x) ? bits - 1 : bits + 1);
+}
+)";
+
+constexpr const char* kHalf = R"(
+#ifdef ST_HALF
+ST_FN f32 st_f32_of_f16(u16 h) { return ST_F32_OF_HALF(h); }
+ST_FN u16 st_f16_of_f32(f32 f) { return ST_HALF_OF_F32(f); }
+#else
+ST_FN f32 st_f32_of_f16(u16 h) {
+  u32 sign = (u32)(h & 0x8000u) << 16, exponent = (u32)(h >> 10) & 0x1fu, rest = h & 0x3ffu;
+  if (exponent == 0x1fu) return ST_F32_BITS(sign | 0x7f800000u | rest << 13);
+  if (exponent != 0) return ST_F32_BITS(sign | (exponent + 112) << 23 | rest << 13);
+  return ST_F32_BITS(ST_BITS_F32((f32)rest * 5.9604644775390625e-8f) | sign);
+}
+ST_FN u16 st_f16_of_f32(f32 f) {
+  u32 bits = ST_BITS_F32(f), sign = bits >> 16 & 0x8000u, size = bits & 0x7fffffffu;
+  if (size > 0x7f800000u) return (u16)(sign | 0x7e00u);
+  if (size >= 0x477ff000u) return (u16)(sign | 0x7c00u);
+  if (size < 0x38800000u) return (u16)(sign | (ST_BITS_F32(ST_F32_BITS(size) + 0.5f) - 0x3f000000u));
+  return (u16)(sign | (size + 0xfffu + (size >> 13 & 1u) - 0x38000000u) >> 13);
+}
+#endif
+ST_FN f32 st_round_f16(f32 f) { return st_f32_of_f16(st_f16_of_f32(f)); }
+)";
+
+constexpr const char* kBfloat = R"(
+ST_FN f32 st_f32_of_bf16(u16 b) { return ST_F32_BITS((u32)b << 16); }
+ST_FN u16 st_bf16_of_f32(f32 f) {
+  u32 bits = ST_BITS_F32(f);
+  if ((bits & 0x7fffffffu) > 0x7f800000u) return (u16)(bits >> 16 | 0x40u);
+  return (u16)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
+}
+ST_FN f32 st_round_bf16(f32 f) { return st_f32_of_bf16(st_bf16_of_f32(f)); }
+)";
+
+}  // namespace
+
+std::string prelude(const PreludeParts& parts) {
+  std::string out = std::string(kIntegers) + kFloats;
+  if (parts.f64) out += kDoubles;
+  if (parts.f16 || parts.bf16) out += kOdd;
+  if (parts.f64 && (parts.f16 || parts.bf16)) out += kOddDoubles;
+  if (parts.f16) out += kHalf;
+  if (parts.bf16) out += kBfloat;
+  return out;
+}
+
+}  // namespace symtile::c_source
