@@ -304,7 +304,32 @@ void int8(Sketch& s) {
   s.result(y);
 }
 
+/// The operator itself: causal, masks, grouped queries, queries and keys of different lengths.
+void attention_operator(Sketch& s) {
+  const DType t = s.one_of({DType::f32, DType::f32, DType::f16, DType::f64});
+  const int64_t groups = s.one_of<int64_t>({1, 2}), heads = groups * s.one_of<int64_t>({1, 1, 3});
+  const DimExpr b = s.extent({1, 2}), q = s.extent({0, 1, 2, 5, 9, 17}),
+                k = s.extent({0, 1, 3, 8, 17, 33});
+  const int64_t d = s.one_of<int64_t>({1, 4, 7, 16});
+  const ValueId query = s.before(s.parameter({b, q, heads, d}, t)),
+                key = s.parameter({b, k, groups, d}, t),
+                value = s.before(s.parameter({b, k, groups, s.one_of<int64_t>({d, 5})}, t));
+  std::vector<ValueId> args = {query, key, value};
+  Attributes attrs = {{"scale", 0.25}};
+  if (s.chance(40)) {
+    attrs.set("causal", int64_t{1});
+    if (s.chance(50)) attrs.set("offset", Dims{k - q});
+  }
+  if (s.chance(40)) {
+    const Dims mask = {s.chance(50) ? DimExpr(1) : b, s.chance(50) ? DimExpr(1) : DimExpr(heads), q,
+                       k};
+    args.push_back(s.parameter(mask, s.chance(50) ? DType::boolean : t));
+  }
+  s.result(s.behind(s.call("attention", args, attrs)));
+}
+
 void attention(Sketch& s) {
+  if (s.chance(60)) return attention_operator(s);
   const DType t = s.one_of({DType::f32, DType::f32, DType::f16});
   const DimExpr b = s.extent({1, 2}), h = s.extent({1, 3}), q = s.extent({1, 2, 5, 9}),
                 k = s.extent({1, 3, 8, 17});

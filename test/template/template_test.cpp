@@ -170,7 +170,10 @@ class Run {
       std::vector<Kernel> kernels;
       for (int i = 0; i < (alone ? 1 : kGroup); ++i, ++seed) {
         try {
-          for (Kernel& k : kernels_of(family_, seed)) kernels.push_back(std::move(k));
+          for (Kernel& k : kernels_of(family_, seed)) {
+            ++schedules_[k.gpu.attrs.get_text("schedule", "none")];
+            kernels.push_back(std::move(k));
+          }
         } catch (const std::exception& e) {
           fail(seed, "compiling", e.what());
         }
@@ -179,8 +182,11 @@ class Run {
       if (alone || cpu_.passed + cpu_.failed >= kLeastCases || gpu_.failed + cpu_.failed > 10)
         break;
     }
+    std::string schedules;
+    for (const auto& [name, count] : schedules_) schedules += fmt::format(" {} {}", count, name);
+    fmt::print("{}: GPU schedules{}\n", family_.name, schedules);
     fmt::print(
-        "{:15} compiled {} passed, {} failed; emulated {} passed, {} failed; {} shapes too "
+        "{}: compiled {} passed, {} failed; emulated {} passed, {} failed; {} shapes too "
         "large or refused\n",
         family_.name, cpu_.passed, cpu_.failed, gpu_.passed, gpu_.failed, cpu_.skipped);
     std::fflush(stdout);
@@ -282,6 +288,7 @@ class Run {
   const Family& family_;
   std::mutex mutex_;
   Counts cpu_, gpu_;
+  std::map<std::string, int> schedules_;
 };
 
 int run(const std::string& only, std::optional<unsigned> seed) {
@@ -296,7 +303,7 @@ int run(const std::string& only, std::optional<unsigned> seed) {
     const Counts c = r.total();
     all = {all.passed + c.passed, all.failed + c.failed, all.skipped + c.skipped};
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-    fmt::print("{:15} {:.1f} s\n", "", seconds.count());
+    fmt::print("{}: {:.1f} s\n", family.name, seconds.count());
   }
   if (!found) {
     fmt::print("FAILED: no family '{}'\n", only);

@@ -5,6 +5,7 @@
 #include "symtile/schedule/cpu/contraction.h"
 #include "symtile/schedule/cpu/rows.h"
 #include "symtile/schedule/cpu/statements.h"
+#include "symtile/schedule/gpu/attention.h"
 #include "symtile/schedule/gpu/contraction.h"
 #include "symtile/schedule/gpu/launches.h"
 #include "symtile/schedule/gpu/rules.h"
@@ -32,12 +33,18 @@ constexpr ScheduleTemplate kTemplates[] = {
 
 struct GpuTemplate {
   const char* name;
-  bool (*claims)(const TileFunction&, const ComputeForm&);
+  bool (*claims)(const TileFunction&, const ComputeForm&, const GpuTarget&);
   TileFunction (*schedule)(const TileFunction&, const ComputeForm&, const GpuTarget&);
 };
 constexpr GpuTemplate kGpuTemplates[] = {
-    {"contraction", gpu::claims_contraction, gpu::schedule_contraction},
-    {"rules", [](const TileFunction&, const ComputeForm&) { return true; }, gpu::schedule_rules},
+    {"attention", gpu::claims_attention, gpu::schedule_attention},
+    {"contraction",
+     [](const TileFunction& f, const ComputeForm& form, const GpuTarget&) {
+       return gpu::claims_contraction(f, form);
+     },
+     gpu::schedule_contraction},
+    {"rules", [](const TileFunction&, const ComputeForm&, const GpuTarget&) { return true; },
+     gpu::schedule_rules},
 };
 
 }  // namespace
@@ -47,7 +54,7 @@ TileFunction schedule_for_gpu(const TileFunction& f, const GpuTarget& target) {
   const auto form = compute_form(f);
   if (!form) return gpu::schedule_launches(f, target);
   for (const GpuTemplate& t : kGpuTemplates) {
-    if (t.claims(f, *form)) return t.schedule(f, *form, target);
+    if (t.claims(f, *form, target)) return t.schedule(f, *form, target);
   }
   SYMTILE_UNREACHABLE();
 }
