@@ -124,7 +124,17 @@ def check_inspect():
     suite.check("intermediates", memory["intermediates"]["bytes"] >= 2 * 5 * 8 * 4)
     has("inspect --memory as text", good("inspect --memory", symtile, "inspect", model, "--memory"),
         "arena", "intermediates", "constants", "placement")
-    good("inspect --fusion", symtile, "inspect", model, "--fusion")
+    has("inspect --fusion", good("inspect --fusion", symtile, "inspect", model, "--fusion"),
+        "operators in", "kernels")
+    fusion = good_json("inspect --fusion --json", symtile, "inspect", model, "--fusion", "--json")
+    suite.check("every kernel has one anchor",
+                all(sum(m["role"] == "anchor" for m in k["members"]) == 1 for k in fusion["kernels"]),
+                str(fusion["kernels"]))
+    suite.check("every refusal has a reason", all(r["reason"] for r in fusion["refusals"]))
+    has("schedules", good("schedules", symtile, "schedules", model, "--kernel", name), "schedules")
+    space = good_json("schedules --json", symtile, "schedules", model, "--kernel", name, "--json")
+    suite.check("a schedule space is not empty and not large", 1 <= len(space["schedules"]) <= 200,
+                str(len(space["schedules"])))
     has("program", good("inspect --program", symtile, "inspect", model, "--program"), "launch_kernel")
     info = good_json("inspect ARTIFACT --json", symtile, "inspect", artifact, "--json")
     suite.check("artifact inputs", info["inputs"] == [

@@ -15,6 +15,7 @@ void add_compile(CLI::App& app);
 void add_conform(CLI::App& app, int& exit_code);
 void add_inspect(CLI::App& app);
 void add_run(CLI::App& app);
+void add_schedules(CLI::App& app);
 /// Sets `exit_code` to 4 when the outputs differ: that is our bug.
 void add_verify(CLI::App& app, int& exit_code);
 

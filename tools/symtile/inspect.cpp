@@ -9,6 +9,7 @@
 #include "symtile/diag/diagnostic.h"
 #include "symtile/format/print_program.h"
 #include "symtile/schedule/schedule.h"
+#include "symtile/transform/fusion_report.h"
 #include "symtile/transform/passes.h"
 
 namespace symtile::cli {
@@ -81,12 +82,6 @@ void list_kernels(const Module& module, bool json, const CpuTarget& target) {
   if (json) print_json_text({{"kernels", out}});
 }
 
-void list_notes(const std::vector<std::string>& notes, bool json) {
-  if (json) return print_json_text({{"fusion", notes}});
-  for (const std::string& note : notes) fmt::print("{}\n", note);
-  fmt::print("{} decisions against fusion\n", notes.size());
-}
-
 /// The module after the pass of flags.after ("import": before any), as text.
 std::string module_after(Module& module, const InspectFlags& flags, CompileOptions& options) {
   if (flags.after == "import") return text_of(module);
@@ -111,12 +106,12 @@ void inspect_model(const InspectFlags& flags) {
   if (!flags.after.empty()) {
     return print_text(flags, "module", module_after(module, flags, options));
   }
-  std::vector<std::string> notes;
-  if (flags.fusion) options.explain = &notes;
+  FusionReport fusion;
+  if (flags.fusion) options.fusion = &fusion;
   run_passes(module, options);
   const CpuTarget& target =
       cpu_target(options.cpus.empty() ? native_cpu_level() : options.cpus.front());
-  if (flags.fusion) return list_notes(notes, flags.json);
+  if (flags.fusion) return inspect_fusion(flags.file, fusion, flags.json);
   if (flags.memory) return inspect_memory(module, flags);
   if (!flags.kernel.empty()) return inspect_kernel(module, flags, target);
   if (flags.kernels) return list_kernels(module, flags.json, target);
@@ -143,7 +138,8 @@ void add_inspect(CLI::App& app) {
   command->add_flag("--kernels", flags->kernels, "list the kernels and their schedules");
   command->add_flag("--memory", flags->memory,
                     "the memory formula, where every value lives, and their sizes at --dim");
-  command->add_flag("--fusion", flags->fusion, "why kernels were not fused");
+  command->add_flag("--fusion", flags->fusion,
+                    "which operator went into which kernel, and why others did not");
   command->add_flag("--program", flags->program, "the program of the virtual machine");
   command->add_flag("--json", flags->json, "print one JSON object");
   command

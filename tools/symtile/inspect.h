@@ -3,6 +3,10 @@
 
 #include "commands.h"
 
+namespace symtile {
+struct FusionReport;
+}
+
 namespace symtile::cli {
 
 struct InspectFlags {
@@ -14,6 +18,8 @@ struct InspectFlags {
 
 /// An artifact holds no IR: what there is to see are its interface, program and sections.
 void inspect_artifact(const InspectFlags& flags);
+/// Which operator went into which kernel, and why others did not.
+void inspect_fusion(const std::string& model, const FusionReport& report, bool json);
 void inspect_memory(const Module& module, const InspectFlags& flags);
 
 }  // namespace symtile::cli

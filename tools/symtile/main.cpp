@@ -81,6 +81,7 @@ int main(int argc, char** argv) {
   cli::add_conform(app, exit_code);
   cli::add_inspect(app);
   cli::add_run(app);
+  cli::add_schedules(app);
   cli::add_verify(app, exit_code);
   return cli::run_command_line(app, argc, argv, exit_code);
 }

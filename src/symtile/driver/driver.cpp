@@ -105,8 +105,13 @@ CompiledModel compile_file(const std::filesystem::path& file, const std::vector<
 api::Model open_model(const std::filesystem::path& file, const std::vector<std::string>& dims,
                       const CompileOptions& options) {
   if (detect_file(file) == FileKind::artifact) return api::Model(file.string());
+  return open_module(load_program(file, dims), options);
+}
+
+api::Model open_module(Module module, const CompileOptions& options) {
+  verify(module, [](const GraphFunction& f, const Binding& b) { check_op_call(f, b); });
   const std::vector<std::byte> bytes =
-      format::artifact_bytes(compile_file(file, dims, options).parts());
+      format::artifact_bytes(compile(std::move(module), options).parts());
   return api::Model(bytes.data(), bytes.size());
 }
 

@@ -27,6 +27,9 @@ CompiledModel compile_file(const std::filesystem::path& file, const std::vector<
 api::Model open_model(const std::filesystem::path& file, const std::vector<std::string>& dims,
                       const CompileOptions& options);
 
+/// The same of a module that was made in memory.
+api::Model open_module(Module module, const CompileOptions& options);
+
 /// Runs with tensors in the order of the model's inputs; results in the order of its outputs.
 std::vector<Constant> run_session(api::Session& session, const std::vector<Constant>& inputs);
 

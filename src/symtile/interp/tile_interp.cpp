@@ -120,11 +120,21 @@ class TileRun {
 
   void run_tasks(const TaskStmt& t) {
     const int64_t worker = eval_int(t.worker);
-    for (const std::vector<int64_t>& task : t.mapping.tasks(worker)) {
+    TaskMapping mapping;  // with the values of the extents
+    for (const TaskMapping::Atom& atom : t.mapping.atoms()) {
+      std::vector<DimExpr> extents;
+      for (const DimExpr& e : atom.extents) extents.emplace_back(e.evaluate(variables_));
+      const bool spatial = atom.kind == TaskMapping::Kind::spatial;
+      mapping = mapping * (spatial ? TaskMapping::spatial(std::move(extents), atom.ranks)
+                                   : TaskMapping::repeat(std::move(extents), atom.ranks));
+    }
+    if (worker < 0 || worker >= *mapping.workers().as_const()) return;  // no tasks
+    const DimValues outer = variables_;
+    for (const std::vector<int64_t>& task : mapping.tasks(worker)) {
       for (size_t i = 0; i < t.vars.size(); ++i) variables_[t.vars[i]] = task[i];
       run(t.body);
     }
-    for (const std::string& v : t.vars) variables_.erase(v);
+    variables_ = outer;
   }
 
   void store(Storage& s, int64_t at, const Number& value) {

@@ -16,12 +16,16 @@
 
 namespace symtile {
 
+struct FusionReport;
+
 /// Shared by the passes of one compilation.
 struct PassContext {
   /// Operator schema check for the verifier (op/ supplies it; empty: structure only).
   OpChecker check_ops;
   /// "--explain": one line for each decision, e.g. why two kernels were not fused.
   std::vector<std::string>* explain = nullptr;
+  /// What the fuse pass did, when somebody wants to see it.
+  FusionReport* fusion = nullptr;
 
   template <typename... A>
   void note(fmt::format_string<A...> format, A&&... args) const {

@@ -101,6 +101,7 @@ void run_passes(Module& module, const CompileOptions& options, std::vector<PassT
   PassContext context;
   context.check_ops = [](const GraphFunction& f, const Binding& b) { check_op_call(f, b); };
   context.explain = options.explain;
+  context.fusion = options.fusion;
   std::vector<const PassRecord*> passes;
   for (const std::string& name : pass_order(options.optimize)) {
     const PassRecord* pass = find_pass(name);

@@ -26,6 +26,7 @@ struct CompileOptions {
   /// After every pass.
   std::function<void(const PassRecord&, const Module&)> after_pass;
   std::vector<std::string>* explain = nullptr;
+  FusionReport* fusion = nullptr;  ///< filled by the fuse pass
 };
 
 struct CompileSummary {

@@ -249,8 +249,25 @@ void KernelCodegen::emit_task(const TaskStmt& n) {
     tasks = count && *count <= kMaxUnrolledTasks ? tasks * *count : kMaxUnrolledTasks + 1;
     tasks = std::min(tasks, kMaxUnrolledTasks + 1);
   }
-  emit_task_atom(n, 0, emit_root(n.worker), std::vector<Lanes>(n.vars.size()),
-                 tasks <= kMaxUnrolledTasks);
+  const bool unroll = tasks <= kMaxUnrolledTasks;
+  const std::vector<Lanes> origin(n.vars.size());
+  const auto count = n.mapping.workers().as_const();
+  if (const auto worker = n.worker.as_int(); worker && count) {
+    if (*worker >= 0 && *worker < *count) emit_task_atom(n, 0, emit_root(n.worker), origin, unroll);
+    return;
+  }
+  // A worker outside [0, workers) has no tasks; one unsigned comparison says so, and folds away
+  // where the worker is a loop variable of known range.
+  Value* worker = first_lane(emit_root(n.worker));
+  Value* workers = first_lane(emit_root(to_expr(n.mapping.workers())));
+  llvm::LLVMContext& context = module_.getContext();
+  auto* inside = llvm::BasicBlock::Create(context, "tasks", llvm_function_);
+  auto* after = llvm::BasicBlock::Create(context, "join", llvm_function_);
+  b_.CreateCondBr(b_.CreateICmpULT(worker, workers), inside, after);
+  b_.SetInsertPoint(inside);
+  emit_task_atom(n, 0, emit_root(n.worker), origin, unroll);
+  b_.CreateBr(after);
+  b_.SetInsertPoint(after);
 }
 
 void KernelCodegen::emit_task_atom(const TaskStmt& n, size_t atom_index, const Lanes& worker,

@@ -376,6 +376,30 @@ TEST_P(EveryLevel, TaskMappings) {
   }
 }
 
+TEST_P(EveryLevel, SymbolicTaskMappings) {
+  // Worker w of a mapping whose extents are symbols; beyond its workers there are no tasks.
+  const KernelRunner runner(
+      parse_tile("tile @t<w, n, r>(%o: Buffer[(1), i64]) -> (%out: Buffer[(4096), i64]) { alloc "
+                 "%n: Buffer[(1), i64, local] { %n[0] = 0 tasks (a, b) of spatial(n, 2) * "
+                 "repeat(r, 3) by w { %out[%n[0]] = a * 1000 + b  %n[0] = %n[0] + 1 } "
+                 "%out[%n[0]] = -1 } }"),
+      GetParam());
+  for (const int64_t n : {0, 1, 3}) {
+    for (const int64_t r : {0, 1, 2}) {
+      const TaskMapping mapping = TaskMapping::spatial({n, 2}) * TaskMapping::repeat({r, 3});
+      for (int64_t w = -1; w < 2 * n + 2; ++w) {
+        std::vector<int64_t> out(4096), unused(1);
+        runner.run({unused.data(), out.data()}, {w, n, r});
+        std::vector<std::vector<int64_t>> tasks;
+        if (w >= 0 && w < 2 * n) tasks = mapping.tasks(w);
+        for (size_t i = 0; i < tasks.size(); ++i)
+          EXPECT_EQ(out[i], tasks[i][0] * 1000 + tasks[i][1]) << n << " " << r << " " << w;
+        EXPECT_EQ(out[tasks.size()], -1) << n << " " << r << " " << w;
+      }
+    }
+  }
+}
+
 TEST_P(EveryLevel, LoopsThatCannotBeLanesRunSerially) {
   // A recurrence marked vectorised by mistake of the schedule, lets, unrolled symbolic starts.
   const KernelRunner runner(

@@ -1,19 +1,22 @@
 // Merges chains of kernels: one kernel a group, with one result (Relax FuseOps and FuseTIR, §4.2;
 // Hidet §5.2: what can be inlined into the anchor is).
 //
-// Groups grow from consumers to producers. A producer joins the group of its consumers when every
-// use of its result is inside that one group, so a group has a single exit and no path can leave
-// it and come back. What may join follows from the bodies alone:
-//   injective producer    into any reader that is no heavy sum, if that does not repeat much work;
-//   reduction, contraction  as the anchor of a group that only maps its elements one to one.
+// Epilogues first: from every reduction or contraction (the anchor) a group grows along its result,
+// as long as all readers of the result so far lead to one next result. Then prologues: from the
+// last binding to the first, what has no reduction joins the group that reads it, or starts one.
+// Every use of a member that is not the exit is inside the group, so no path can leave a group and
+// come back. A cheap producer of several groups is evaluated in each of them. What may join follows
+// from the bodies alone: transform/tile/fusion_rules.h.
 // Equal kernels made by different groups are shared, and scalar constants become immediates.
 #include <algorithm>
 #include <unordered_map>
 
 #include "symtile/pass/pass.h"
+#include "symtile/transform/fusion_report.h"
 #include "symtile/transform/graph_utils.h"
-#include "symtile/transform/tile/access.h"
-#include "symtile/transform/tile/inline_stages.h"
+#include "symtile/transform/splitting_view.h"
+#include "symtile/transform/tile/fusion_rules.h"
+#include "symtile/transform/tile/merge_kernels.h"
 
 namespace symtile {
 namespace {
@@ -22,38 +25,70 @@ namespace {
 constexpr size_t kMaxMembers = 64;
 /// Distinct buffers of one kernel.
 constexpr size_t kMaxInputs = 24;
+/// Operators between a result and the next one that everything leads to (softplus, gelu, mish).
+constexpr size_t kMaxDiamond = 32;
+/// Kernels that a cheap producer may be repeated in.
+constexpr size_t kMaxRepeats = 8;
 
 struct Group {
-  std::vector<int> members;  ///< binding positions, descending: the exit first
-  bool has_anchor = false;   ///< a reduction or contraction is inside
+  std::set<int> members;  ///< binding positions; the exit is the last one
+  int anchor = -1;
+  std::set<int> prologues;  ///< members that the anchor, or an epilogue, reads
+  int exit() const { return *members.rbegin(); }
 };
+
+using KnownKernels = std::unordered_multimap<size_t, std::string>;
 
 class Fuser {
  public:
-  Fuser(Module& module, GraphFunction& f, PassContext& context,
-        std::unordered_multimap<size_t, std::string>& known)
+  Fuser(Module& module, GraphFunction& f, PassContext& context, KnownKernels& known)
       : module_(module), f_(f), context_(context), known_(known) {}
 
   void run() {
+    const int count = static_cast<int>(f_.bindings.size());
     uses_ = users();
-    group_of_.assign(f_.bindings.size(), -1);
-    for (int i = static_cast<int>(f_.bindings.size()) - 1; i >= 0; --i) visit_binding(i);
-    std::vector<Binding> out;
-    std::vector<bool> dropped(f_.bindings.size(), false);
-    for (const Group& g : groups_) {
-      if (!rebuild(g)) continue;
-      for (size_t k = 1; k < g.members.size(); ++k)
-        dropped[static_cast<size_t>(g.members[k])] = true;
+    definitions_ = defining_bindings(f_);
+    groups_of_.assign(f_.bindings.size(), {});
+    kinds_.assign(f_.bindings.size(), KernelKind::opaque);
+    for (int i = 0; i < count; ++i) {
+      if (call(i)) kinds_[at(i)] = classify(kernel(i));
+      ops_.push_back(call(i) ? base_name(call(i)->callee) : "");
+      if (auto view = splitting_view(f_, binding(i))) {
+        views_.emplace(i, std::move(*view));
+        ops_.back() = "reshape";
+      }
     }
-    for (size_t i = 0; i < f_.bindings.size(); ++i) {
-      if (!dropped[i]) out.push_back(std::move(f_.bindings[i]));
+    for (int i = count - 1; i >= 0; --i) {
+      if (is_anchor(i)) grow_epilogues(i);
     }
-    f_.bindings = std::move(out);
+    for (int i = count - 1; i >= 0; --i) {
+      const bool placed = !call(i) || views_.count(i) || grouped(i);
+      if (!placed && kinds_[at(i)] < KernelKind::reduction) place_prologue(i);
+    }
+    for (const Group& g : groups_) rebuild(g);
+    for (auto& [exit, node] : rebuilt_) binding(exit).node = std::move(node);
+    report();
+    drop_merged();
   }
 
  private:
-  Binding& binding(int i) { return f_.bindings[static_cast<size_t>(i)]; }
-  const TileCall* call(int i) { return std::get_if<TileCall>(&binding(i).node); }
+  static size_t at(int i) { return static_cast<size_t>(i); }
+  Binding& binding(int i) { return f_.bindings[at(i)]; }
+  /// The call of a kernel; that of a view which only splits dimensions is made up.
+  const TileCall* call(int i) {
+    const auto view = views_.find(i);
+    return view == views_.end() ? std::get_if<TileCall>(&binding(i).node) : &view->second.call;
+  }
+  const TileFunction& kernel(int i) {
+    const auto view = views_.find(i);
+    return view == views_.end() ? module_.tile(call(i)->callee) : view->second.kernel;
+  }
+  const std::vector<int>& uses(int i) { return uses_[at(binding(i).result.index)]; }
+  const std::string& name(int i) { return f_.value(binding(i).result).name; }
+  bool is_anchor(int i) {
+    return kinds_[at(i)] == KernelKind::reduction || kinds_[at(i)] == KernelKind::contraction;
+  }
+  bool grouped(int i) { return !groups_of_[at(i)].empty(); }
 
   /// Binding positions that use each value; -1 stands for "function result".
   std::vector<std::vector<int>> users() const {
@@ -67,303 +102,201 @@ class Fuser {
     return out;
   }
 
-  void visit_binding(int i) {
-    if (!call(i)) return;
-    const TileFunction& kernel = module_.tile(call(i)->callee);
-    const KernelKind kind = classify(kernel);
-    if (kind == KernelKind::opaque) return;
-    const int target = joinable_group(i, kind);
-    if (target >= 0) {
-      groups_[static_cast<size_t>(target)].members.push_back(i);
-      groups_[static_cast<size_t>(target)].has_anchor |= kind >= KernelKind::reduction;
-      group_of_[static_cast<size_t>(i)] = target;
-      return;
+  /// The buffers through which kernel u reads the results of `producers`.
+  std::vector<std::string> buffers_of(const std::set<int>& producers, int u) {
+    std::vector<std::string> out;
+    const TileCall& c = *call(u);
+    for (size_t a = 0; a < c.args.size(); ++a) {
+      const int def = definitions_[at(c.args[a].index)];
+      if (def >= 0 && producers.count(def)) out.push_back(kernel(u).inputs[a].name);
     }
-    group_of_[static_cast<size_t>(i)] = static_cast<int>(groups_.size());
-    groups_.push_back({{i}, kind >= KernelKind::reduction});
+    return out;
   }
 
-  /// The group that binding i may join; -1 when it starts its own.
-  int joinable_group(int i, KernelKind kind) {
-    const std::vector<int>& users = uses_[static_cast<size_t>(binding(i).result.index)];
-    int target = -1;
-    for (const int u : users) {
-      const int g = u < 0 ? -1 : group_of_[static_cast<size_t>(u)];
-      if (g < 0 || (target >= 0 && g != target)) return -1;
-      target = g;
-    }
-    if (target < 0) return -1;
-    const Group& group = groups_[static_cast<size_t>(target)];
-    if (group.members.size() >= kMaxMembers || group_inputs(group) >= kMaxInputs) return -1;
-    const std::string& name = f_.value(binding(i).result).name;
-    const auto refuse = [&](const char* why) {
-      context_.note("fuse: %{} ({}) stays out of %{}: {}", name, name_of(kind),
-                    f_.value(binding(group.members.front()).result).name, why);
-      return -1;
-    };
-    if (kind >= KernelKind::reduction) {
-      if (group.has_anchor) return refuse("the kernel has a reduction already");
-      if (!maps_one_to_one(i, group)) return refuse("its elements are not mapped one to one");
-      return target;
-    }
-    for (const int u : users) {
-      const Reading r = reading(i, u);
-      if (r == Reading::many_times) return refuse("a reduction reads each element several times");
-      if (r == Reading::inside_contraction && !is_relabeling(i)) {
-        return refuse("a contraction would repeat its work");
-      }
-    }
-    return target;
-  }
-
-  size_t group_inputs(const Group& g) {
+  size_t inputs_of(const std::set<int>& members) {
     std::set<int32_t> inputs;
-    for (const int m : g.members) {
-      for (const ValueId a : call(m)->args) inputs.insert(a.index);
+    for (const int m : members) {
+      for (const ValueId a : call(m)->args) {
+        const int def = definitions_[at(a.index)];
+        if (def < 0 || !members.count(def)) inputs.insert(a.index);
+      }
     }
     return inputs.size();
   }
 
-  /// True when everything between binding i and the exit reads its operand at the output index.
-  bool maps_one_to_one(int i, const Group& group) {
-    std::vector<int> work{i};
-    const int exit = group.members.front();
-    while (!work.empty()) {
-      const int at = work.back();
-      work.pop_back();
-      if (at == exit) continue;
-      for (const int u : uses_[static_cast<size_t>(binding(at).result.index)]) {
-        if (u < 0 || !reads_at_identity(at, u)) return false;
-        work.push_back(u);
+  size_t add_group(Group group) {
+    for (const int m : group.members) groups_of_[at(m)].push_back(groups_.size());
+    groups_.push_back(std::move(group));
+    return groups_.size() - 1;
+  }
+
+  void grow_epilogues(int anchor) {
+    Group group;
+    group.members = {anchor};
+    group.anchor = anchor;
+    while (true) {
+      std::set<int> next;
+      if (Refusal why = next_epilogue(group, next)) {
+        reasons_[group.exit()] = *why;
+        break;
       }
+      group.members.insert(next.begin(), next.end());
     }
-    return true;
+    add_group(std::move(group));
   }
 
-  /// The buffers through which kernel u reads the result of binding i.
-  std::vector<std::string> buffers_of(int i, int u) {
-    std::vector<std::string> out;
-    const TileCall& c = *call(u);
-    const TileFunction& kernel = module_.tile(c.callee);
-    for (size_t a = 0; a < c.args.size(); ++a) {
-      if (c.args[a] == binding(i).result) out.push_back(kernel.inputs[a].name);
+  /// The readers of the group's result, and what they lead to, up to one next result.
+  Refusal next_epilogue(const Group& group, std::set<int>& next) {
+    const int exit = group.exit();
+    for (const int u : uses(exit)) {
+      if (u < 0) return "it is a result of the function";
+      next.insert(u);
     }
-    return out;
-  }
-
-  /// Kernel u reads the whole result of binding i, each element once, at its output index. Where
-  /// the output is larger (padding), the other elements would have no sum to be made of.
-  bool reads_at_identity(int i, int u) {
-    const std::vector<std::string> names = buffers_of(i, u);
-    const TileFunction& kernel = module_.tile(call(u)->callee);
-    const auto form = compute_form(kernel);
-    if (!form || form->stages.size() != 1) return false;
-    const ComputeStmt& stage = form->stages.front();
-    if (has_reduction(stage.value)) return false;
-    const std::vector<const Load*> loads = loads_of(stage.value);
-    return std::all_of(loads.begin(), loads.end(), [&](const Load* l) {
-      if (std::find(names.begin(), names.end(), l->buffer) == names.end()) return true;
-      return is_identity_load(*l, stage) &&
-             kernel.find_param(l->buffer)->dims == kernel.outputs[0].dims;
-    });
-  }
-
-  enum class Reading { once, many_times, inside_contraction };
-
-  Reading reading(int i, int u) {
-    const std::vector<std::string> names = buffers_of(i, u);
-    const TileFunction& kernel = module_.tile(call(u)->callee);
-    const auto form = compute_form(kernel);
-    const bool heavy = classify(kernel) == KernelKind::contraction;
-    int reductions = 0;
-    bool inside = false;
-    for (const ComputeStmt& stage : form->stages) {
-      visit(stage.value, [&](const Expr& e) {
-        const auto* r = e.as<ReduceExpr>();
-        if (!r) return;
-        for (const Load* l : loads_of(r->body)) {
-          if (std::find(names.begin(), names.end(), l->buffer) == names.end()) continue;
-          inside = true;
-          // Windows that overlap (pooling) read an element once for each output that covers it.
-          for (const Expr& index : l->indices) reductions += index.as<BinaryExpr>() != nullptr;
+    if (next.empty()) return "nothing reads it";
+    for (bool grown = true; grown;) {
+      grown = false;
+      const std::set<int> readers = next;
+      for (const int s : readers) {
+        if (!call(s) || views_.count(s)) return "its reader is no kernel";
+        if (kinds_[at(s)] == KernelKind::opaque)
+          return "its reader has several results or a schedule of its own";
+        if (kinds_[at(s)] >= KernelKind::reduction) {
+          return readers.size() > 1 ? "several kernels read it"
+                                    : "the reader has a reduction of its own";
         }
-      });
-    }
-    if (inside && heavy) return Reading::inside_contraction;
-    return reductions > 0 ? Reading::many_times : Reading::once;
-  }
-
-  /// A kernel that only moves elements (transpose, slice): free to repeat.
-  bool is_relabeling(int i) {
-    const auto form = compute_form(module_.tile(call(i)->callee));
-    return form && form->stages.size() == 1 && form->stages.front().value.as<Load>() != nullptr;
-  }
-
-  /// False when the members stay as they are.
-  bool rebuild(const Group& g) {
-    std::vector<int> members(g.members.rbegin(), g.members.rend());
-    std::sort(members.begin(), members.end());
-    TileCall merged;
-    TileFunction function = merge(members, merged);
-    inline_stages(function);
-    inline_scalars(function, merged);
-    const auto form = compute_form(function);
-    if (members.size() > 1 && form->stages.size() > 1 &&
-        shared_prefix(*form, function.facts) == 0) {
-      context_.note(
-          "fuse: the group of %{} stays apart: its stages share no axis to run in parallel",
-          f_.value(binding(g.members.front()).result).name);
-      return false;
-    }
-    merged.callee = share(std::move(function), members);
-    binding(g.members.front()).node = std::move(merged);
-    return true;
-  }
-
-  /// One function whose stages are those of the members in order; results in between are
-  /// temporaries.
-  TileFunction merge(const std::vector<int>& members, TileCall& merged) {
-    TileFunction out;
-    ComputeForm all;
-    std::map<int32_t, Buffer> buffer_of;  // value -> buffer in `out`
-    std::vector<std::string> symbols;
-    int next_axis = 0;
-    for (const int m : members) {
-      const TileCall& c = *call(m);
-      const TileFunction& kernel = module_.tile(c.callee);
-      // Formulas of the callee in terms of the caller's symbols.
-      DimSubstitution dims;
-      std::map<std::string, Expr> values;
-      for (size_t s = 0; s < kernel.symbols.size(); ++s) {
-        dims.emplace(kernel.symbols[s], c.dims[s]);
-        values.emplace(kernel.symbols[s], to_expr(c.dims[s]));
-      }
-      std::map<std::string, Buffer> rename;
-      for (size_t a = 0; a < c.args.size(); ++a) {
-        auto [it, fresh] = buffer_of.try_emplace(c.args[a].index);
-        if (fresh) {
-          it->second = substituted(kernel.inputs[a], dims);
-          it->second.name = fmt::format("in{}", out.inputs.size());
-          out.inputs.push_back(it->second);
-          merged.args.push_back(c.args[a]);
+        if (grouped(s)) return "another kernel took its reader as an epilogue";
+        if (s == *readers.rbegin()) continue;
+        for (const int u : uses(s)) {
+          if (u < 0) return "several kernels read it";
+          grown |= next.insert(u).second;
         }
-        rename[kernel.inputs[a].name] = it->second;
       }
-      const bool exit = m == members.back();
-      Buffer result = substituted(kernel.outputs[0], dims);
-      result.name = exit ? "out" : fmt::format("t{}", all.temporaries.size());
-      rename[kernel.outputs[0].name] = result;
-      buffer_of[binding(m).result.index] = result;
-      ComputeForm form = *compute_form(kernel);
-      if (!exit) all.temporaries.push_back(result);
-      for (const Buffer& t : form.temporaries) {
-        Buffer b = substituted(t, dims);
-        b.name = fmt::format("t{}", all.temporaries.size());
-        rename[t.name] = b;
-        all.temporaries.push_back(b);
-      }
-      for (ComputeStmt& stage : form.stages) {
-        all.stages.push_back(renamed(std::move(stage), rename, dims, values, next_axis));
-      }
-      if (exit) out.outputs.push_back(result);
+      if (next.size() > kMaxDiamond) return "several kernels read it";
     }
-    out.body = make_body(all);
-    std::set<std::string> used;
-    for (const auto* list : {&out.inputs, &out.outputs, &all.temporaries}) {
-      for (const Buffer& b : *list) {
-        for (const DimExpr& d : b.dims) d.collect_symbols(used);
-      }
+    std::set<int> inside = next;
+    inside.insert(exit);
+    const bool moving = next.size() == 1 && may_move(kernel(group.anchor));
+    for (const int s : next) {
+      if (Refusal why =
+              refuse_epilogue(kernel(s), buffers_of(inside, s), kinds_[at(group.anchor)], moving))
+        return why;
     }
-    collect_free_symbols(all, used);
-    out.symbols.assign(used.begin(), used.end());
-    for (const std::string& s : out.symbols) merged.dims.push_back(DimExpr::symbol(s));
-    out.facts = restricted_facts(f_.facts, used);
-    return out;
+    Group grown = group;
+    grown.members.insert(next.begin(), next.end());
+    return refuse_group(grown);
   }
 
-  static Buffer substituted(Buffer b, const DimSubstitution& dims) {
-    for (DimExpr& d : b.dims) d = d.substitute(dims);
-    return b;
-  }
+  /// Who reads the result of binding i, perhaps through views that only split dimensions.
+  struct Readers {
+    std::vector<std::pair<int, int>> kernels;  ///< what is read (i or a view of it), and by whom
+    std::set<int> views;
+    Refusal refusal;
+  };
 
-  static ComputeStmt renamed(ComputeStmt stage, const std::map<std::string, Buffer>& rename,
-                             const DimSubstitution& dims, std::map<std::string, Expr> values,
-                             int& next_axis) {
-    stage.buffer = rename.at(stage.buffer).name;
-    for (Axis& a : stage.axes) {
-      const std::string name = fmt::format("_i{}", next_axis++);
-      values[a.name] = var(name);
-      a = {name, a.extent.substitute(dims)};
-    }
-    stage.value = rename_expr(stage.value, rename, dims, values, next_axis);
-    return stage;
-  }
-
-  static Expr rename_expr(const Expr& e, const std::map<std::string, Buffer>& rename,
-                          const DimSubstitution& dims, const std::map<std::string, Expr>& values,
-                          int& next_axis) {
-    // Reduction axes get names of their own as well, so that inlining can never capture.
-    std::map<std::string, Expr> axis_names;
-    const std::function<void(const Expr&)> name_axes = [&](const Expr& x) {
-      if (const auto* r = x.as<ReduceExpr>()) {
-        for (const Axis& a : r->axes)
-          axis_names.emplace(a.name, var(fmt::format("_i{}", next_axis++)));
-      }
+  Readers readers_of(int i) {
+    Readers out;
+    const auto add = [&](int read, int u) -> Refusal {
+      if (u < 0) return "it is a result of the function";
+      if (!call(u) || views_.count(u)) return "its reader is no kernel";
+      if (kinds_[at(u)] == KernelKind::opaque)
+        return "its reader has several results or a schedule of its own";
+      out.kernels.emplace_back(read, u);
+      return std::nullopt;
     };
-    visit(e, name_axes);
-    std::map<std::string, Expr> all = values;
-    for (const auto& [name, v] : axis_names) all[name] = v;
-    return rewrite(e, [&](const Expr& x) -> Expr {
-      if (const auto* v = x.as<VarRef>()) {
-        const auto it = all.find(v->name);
-        return it == all.end() ? x : it->second;
+    for (const int u : uses(i)) {
+      if (out.refusal) break;
+      if (u < 0 || !views_.count(u)) {
+        out.refusal = add(i, u);
+        continue;
       }
-      if (const auto* l = x.as<Load>())
-        return load(rename.at(l->buffer).name, l->dtype, l->indices);
-      if (const auto* r = x.as<ReduceExpr>()) {
-        std::vector<Axis> axes;
-        for (const Axis& a : r->axes) {
-          axes.push_back({all.at(a.name).as<VarRef>()->name, a.extent.substitute(dims)});
-        }
-        return reduce(r->kind, std::move(axes), r->body);
+      out.views.insert(u);
+      for (const int reader : uses(u)) {
+        if (!out.refusal) out.refusal = add(u, reader);
       }
-      return x;
-    });
-  }
-
-  /// Replaces inputs that are constants of one element by immediates.
-  void inline_scalars(TileFunction& function, TileCall& call_node) {
-    const std::vector<int>& defs = definitions();
-    std::map<std::string, Expr> immediates;
-    for (size_t a = call_node.args.size(); a-- > 0;) {
-      const Constant c = constant_of(f_, defs, call_node.args[a]);
-      if (!c || c->element_count() != 1) continue;
-      immediates[function.inputs[a].name] = is_float(c->dtype)
-                                                ? float_imm(c->dtype, c->as_double(0))
-                                                : int_imm(c->dtype, c->as_int(0));
-      function.inputs.erase(function.inputs.begin() + static_cast<std::ptrdiff_t>(a));
-      call_node.args.erase(call_node.args.begin() + static_cast<std::ptrdiff_t>(a));
     }
-    if (immediates.empty()) return;
-    function.body = rewrite(function.body, nullptr, [&](const Expr& root) {
-      return rewrite(root, [&](const Expr& e) {
-        const auto* l = e.as<Load>();
-        const auto it = l ? immediates.find(l->buffer) : immediates.end();
-        return it == immediates.end() ? e : it->second;
-      });
-    });
+    if (!out.refusal && out.kernels.empty()) out.refusal = "nothing reads it";
+    return out;
   }
 
-  const std::vector<int>& definitions() {
-    if (definitions_.empty()) definitions_ = defining_bindings(f_);
-    return definitions_;
+  /// Binding i, which has no reduction, joins its readers or starts a group.
+  void place_prologue(int i) {
+    const Readers readers = readers_of(i);
+    Refusal why = readers.refusal;
+    std::set<size_t> targets;
+    for (const auto& [read, u] : readers.kernels)
+      targets.insert(groups_of_[at(u)].begin(), groups_of_[at(u)].end());
+    if (!why && targets.size() > 1 &&
+        (targets.size() > kMaxRepeats || !cheap_to_repeat(kernel(i)))) {
+      why = fmt::format("{} kernels read it", targets.size());
+    }
+    for (const auto& [read, u] : readers.kernels) {
+      if (!why) why = refuse_prologue(kernel(i), kernel(u), buffers_of({read}, u));
+    }
+    std::vector<Group> grown;
+    for (const size_t t : targets) {
+      if (why) break;
+      grown.push_back(groups_[t]);
+      for (auto* list : {&grown.back().members, &grown.back().prologues}) {
+        list->insert(i);
+        list->insert(readers.views.begin(), readers.views.end());
+      }
+      why = refuse_group(grown.back());
+    }
+    if (why) {
+      reasons_[i] = *why;
+      Group group;
+      group.members = {i};
+      add_group(std::move(group));
+      return;
+    }
+    auto next = grown.begin();
+    for (const size_t t : targets) {
+      groups_[t] = std::move(*next++);
+      groups_of_[at(i)].push_back(t);
+      for (const int v : readers.views) groups_of_[at(v)].push_back(t);
+    }
   }
 
-  std::string share(TileFunction function, const std::vector<int>& members) {
+  MergedKernel merge(const Group& g) {
+    std::vector<KernelCall> calls;
+    for (const int m : g.members) {
+      KernelCall c{&kernel(m), {}, binding(m).result.index, call(m)->dims};
+      for (const ValueId a : call(m)->args) c.args.push_back(a.index);
+      calls.push_back(std::move(c));
+    }
+    return merge_kernels(calls, f_.facts);
+  }
+
+  Refusal refuse_group(const Group& g) {
+    if (g.members.size() > kMaxMembers) return "the kernel has as many operators as one may have";
+    if (inputs_of(g.members) > kMaxInputs) return "the kernel has as many inputs as one may have";
+    return refuse_merged(kernel(g.anchor >= 0 ? g.anchor : g.exit()), merge(g).function);
+  }
+
+  /// Makes the exit of the group a call of the merged kernel.
+  void rebuild(const Group& g) {
+    MergedKernel merged = merge(g);
+    TileCall out;
+    for (size_t a = merged.args.size(); a-- > 0;) {
+      const ValueId value{merged.args[a]};
+      const Constant c = constant_of(f_, definitions_, value);
+      if (!c || c->element_count() != 1) {
+        out.args.insert(out.args.begin(), value);
+        continue;
+      }
+      replace_input(merged.function, a,
+                    is_float(c->dtype) ? float_imm(c->dtype, c->as_double(0))
+                                       : int_imm(c->dtype, c->as_int(0)));
+    }
+    for (const std::string& s : merged.function.symbols) out.dims.push_back(DimExpr::symbol(s));
+    out.callee = share(std::move(merged.function), g);
+    rebuilt_.emplace_back(g.exit(), std::move(out));
+  }
+
+  std::string share(TileFunction function, const Group& g) {
     std::string name;
-    for (const int m : members) {
-      const std::string part = base_name(call(m)->callee);
-      if (name.size() + part.size() < 40) name += (name.empty() ? "" : "_") + part;
+    for (const int m : g.members) {
+      if (name.size() + ops_[at(m)].size() < 40) name += (name.empty() ? "" : "_") + ops_[at(m)];
     }
     function.name = name;
     const size_t hash = structural_hash(function);
@@ -378,6 +311,57 @@ class Fuser {
     return function.name;
   }
 
+  /// Members that are evaluated inside all their readers; the others are still needed.
+  void drop_merged() {
+    std::vector<bool> needed(f_.bindings.size(), true);
+    for (const Group& g : groups_) {
+      for (const int m : g.members) needed[at(m)] = m == g.exit();
+    }
+    for (const Group& g : groups_) needed[at(g.exit())] = true;
+    std::vector<Binding> out;
+    for (size_t i = 0; i < f_.bindings.size(); ++i) {
+      if (needed[i]) out.push_back(std::move(f_.bindings[i]));
+    }
+    f_.bindings = std::move(out);
+  }
+
+  void report() {
+    std::unordered_map<int32_t, int> exits;
+    for (const Group& g : groups_) exits[binding(g.exit()).result.index] = g.exit();
+    for (int i = static_cast<int>(f_.bindings.size()) - 1; i >= 0; --i) {
+      if (!exits.count(binding(i).result.index)) continue;
+      for (const ValueId a : call(i)->args) {
+        const auto producer = exits.find(a.index);
+        if (producer == exits.end()) continue;
+        const auto known = reasons_.find(producer->second);
+        const std::string& reason =
+            known == reasons_.end() ? std::string("it was not considered") : known->second;
+        const std::string kind(name_of(kinds_[at(producer->second)]));
+        context_.note("fuse: %{} ({}) stays out of %{}: {}", name(producer->second), kind, name(i),
+                      reason);
+        if (context_.fusion) {
+          context_.fusion->refusals.push_back(
+              {f_.name, name(producer->second), kind, name(i), reason});
+        }
+      }
+    }
+    if (!context_.fusion) return;
+    for (const Group& g : groups_) {
+      FusedKernel kernel{f_.name, call(g.exit())->callee, name(g.exit()), "", "", {}};
+      if (const auto why = reasons_.find(g.exit()); why != reasons_.end())
+        kernel.apart = why->second;
+      const int anchor = g.anchor >= 0 ? g.anchor : g.exit();
+      kernel.kind = name_of(kinds_[at(anchor)]);
+      for (const int m : g.members) {
+        const FusionRole role = m == anchor            ? FusionRole::anchor
+                                : g.prologues.count(m) ? FusionRole::prologue
+                                                       : FusionRole::epilogue;
+        kernel.members.push_back({name(m), ops_[at(m)], std::string(name_of(kinds_[at(m)])), role});
+      }
+      context_.fusion->kernels.push_back(std::move(kernel));
+    }
+  }
+
   /// "conv_12" -> "conv".
   static std::string base_name(const std::string& name) {
     size_t end = name.size();
@@ -388,17 +372,22 @@ class Fuser {
   Module& module_;
   GraphFunction& f_;
   PassContext& context_;
-  std::unordered_multimap<size_t, std::string>& known_;
+  KnownKernels& known_;
   std::vector<std::vector<int>> uses_;
-  std::vector<int> group_of_;
-  std::vector<Group> groups_;
   std::vector<int> definitions_;
+  std::vector<KernelKind> kinds_;
+  std::vector<std::string> ops_;
+  std::vector<std::vector<size_t>> groups_of_;
+  std::vector<Group> groups_;
+  std::map<int, SplittingView> views_;
+  std::vector<std::pair<int, GraphNode>> rebuilt_;  ///< what becomes of the exits
+  std::map<int, std::string> reasons_;  ///< why a result was not merged with its readers
 };
 
 }  // namespace
 
 void fuse(Module& module, PassContext& context) {
-  std::unordered_multimap<size_t, std::string> known;
+  KnownKernels known;
   for (const std::string& name : module.graph_names()) {
     GraphFunction f = module.graph(name);
     Fuser(module, f, context, known).run();

@@ -43,12 +43,25 @@ KernelKind load_kind(const Load& load, const ComputeStmt& stage) {
   return KernelKind::broadcast;
 }
 
-/// sum over k of (load * load), possibly with casts and guards around the loads.
-bool is_contraction(const ReduceExpr& r) {
+bool mentions(const Expr& e, const std::string& name) {
+  bool found = false;
+  visit(e, [&](const Expr& x) {
+    const auto* v = x.as<VarRef>();
+    found = found || (v && v->name == name);
+  });
+  return found;
+}
+
+/// sum over k of (load * load), possibly with casts and guards around the loads, where one side is
+/// read again along an output axis that the other depends on (a sum of squares is none).
+bool is_contraction(const ReduceExpr& r, const ComputeStmt& stage) {
   if (r.kind != ReduceKind::sum) return false;
   const auto* product = r.body.as<BinaryExpr>();
   if (!product || product->op != BinaryOp::mul) return false;
-  return !loads_of(product->a).empty() && !loads_of(product->b).empty();
+  if (loads_of(product->a).empty() || loads_of(product->b).empty()) return false;
+  return std::any_of(stage.axes.begin(), stage.axes.end(), [&](const Axis& a) {
+    return !a.extent.is_const(1) && mentions(product->a, a.name) != mentions(product->b, a.name);
+  });
 }
 
 bool shares_prefix(const ComputeForm& form, size_t p, const Facts& facts) {
@@ -141,6 +154,7 @@ bool has_reduction(const Expr& e) {
 bool is_identity_load(const Load& load, const ComputeStmt& stage) {
   if (load.indices.size() != stage.axes.size()) return false;
   for (size_t i = 0; i < stage.axes.size(); ++i) {
+    if (stage.axes[i].extent.is_const(1) && load.indices[i].is_int(0)) continue;  // the only index
     if (axis_position(load.indices[i], stage) != static_cast<int>(i)) return false;
   }
   return true;
@@ -160,7 +174,8 @@ KernelKind classify(const TileFunction& f) {
   for (const ComputeStmt& stage : form->stages) {
     visit(stage.value, [&](const Expr& e) {
       if (const auto* r = e.as<ReduceExpr>()) {
-        kind = std::max(kind, is_contraction(*r) ? KernelKind::contraction : KernelKind::reduction);
+        kind = std::max(
+            kind, is_contraction(*r, stage) ? KernelKind::contraction : KernelKind::reduction);
       } else if (const auto* l = e.as<Load>()) {
         const KernelKind k = load_kind(*l, stage);
         any_elementwise = any_elementwise || k == KernelKind::elementwise;

@@ -72,12 +72,16 @@ std::optional<Contraction> match_contraction(const ComputeForm& form, const Fact
   size_t i = stage.axes.size();
   while (i > 0 && !depends_on(c.row_operand, stage.axes[i - 1].name)) --i;
   c.cols.assign(stage.axes.begin() + static_cast<std::ptrdiff_t>(i), stage.axes.end());
+  // Axes of both operands may stand between rows and columns (a transposed result): batch axes.
   const size_t cols_begin = i;
+  while (i > 0 && depends_on(c.col_operand, stage.axes[i - 1].name)) --i;
+  const size_t rows_end = i;
   while (i > 0 && !depends_on(c.col_operand, stage.axes[i - 1].name)) --i;
-  c.rows.assign(stage.axes.begin() + static_cast<std::ptrdiff_t>(i),
-                stage.axes.begin() + static_cast<std::ptrdiff_t>(cols_begin));
+  const auto axis = [&](size_t at) { return stage.axes.begin() + static_cast<std::ptrdiff_t>(at); };
+  c.rows.assign(axis(i), axis(rows_end));
   if (c.rows.empty() || extent_of(c.rows).is_const(1)) return std::nullopt;
-  c.batch.assign(stage.axes.begin(), stage.axes.begin() + static_cast<std::ptrdiff_t>(i));
+  c.batch.assign(axis(0), axis(i));
+  c.batch.insert(c.batch.end(), axis(rows_end), axis(cols_begin));
   c.packed = c.cols.size() == 1 && reads_panels(c.col_operand, innermost, c.k);
   const auto k_high = facts.upper_bound(extent_of(c.k));
   if (k_high && *k_high < 4) return std::nullopt;  // too little work for a register tile

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "symtile/transform/tile/fusion_rules.h"
+
 namespace symtile {
 namespace {
 
@@ -73,15 +75,18 @@ bool try_inline(ComputeForm& form, size_t i) {
                                      [&](const Buffer& b) { return b.name == producer.buffer; });
   if (!temporary) return false;
   int sites = 0, readers = 0;
-  bool in_reduction = false, identity = true;
+  bool in_reduction = false, one_to_one = true;
   for (size_t j = i + 1; j < form.stages.size(); ++j) {
     const Reads r = reads_of(producer.buffer, form.stages[j]);
     sites += r.sites;
     readers += r.sites > 0;
     in_reduction = in_reduction || r.in_reduction;
-    if (r.sites > 0) identity = identity && r.identity && !has_reduction(form.stages[j].value);
+    if (r.sites > 0) {
+      one_to_one = one_to_one && !has_reduction(form.stages[j].value) &&
+                   (r.identity || reads_one_to_one(form.stages[j], {producer.buffer}));
+    }
   }
-  const bool allowed = has_reduction(producer.value) ? readers == 1 && identity && !in_reduction
+  const bool allowed = has_reduction(producer.value) ? readers == 1 && one_to_one && !in_reduction
                                                      : sites <= 1 || is_cheap(producer.value);
   if (!allowed) return false;
   for (size_t j = i + 1; j < form.stages.size(); ++j)
