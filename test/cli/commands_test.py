@@ -217,6 +217,42 @@ def check_opt():
     has("summary of module text", out, "kernels")
 
 
+def check_device():
+    both = folder / "both.symtile"
+    good("compile for two targets", symtile, "compile", model, "-o", both, "--target", "cpu,opencl")
+    info = good_json("inspect of two targets", symtile, "inspect", both, "--json")
+    suite.check("device sections", {"device info", "device code"} <= {s["kind"] for s in info["sections"]},
+                str(info["sections"]))
+    suite.check("devices", [d["device"] for d in info["devices"]] == ["opencl"], str(info["devices"]))
+    has("inspect ARTIFACT names the device", good("inspect", symtile, "inspect", both), "device  opencl")
+    name = good_json("inspect --kernels", symtile, "inspect", model, "--kernels", "--json")["kernels"][0]["name"]
+    kernel = ["inspect", model, "--kernel", name, "--target", "opencl"]
+    has("a kernel as OpenCL", good("inspect --target opencl", symtile, *kernel), "__kernel", "get_group_id")
+    has("its schedule", good("--view scheduled", symtile, *kernel, "--view", "scheduled"), "grid_block")
+    good("a view that a device lacks", symtile, *kernel, "--view", "assembly", code=1)
+    good("a source that a processor lacks", symtile, "inspect", model, "--kernel", name, "--view", "source", code=1)
+    result = run(symtile, "compile", model, "-o", folder / "z.symtile", "--target", "abacus")
+    suite.check("unknown target", result.code == 1 and "unknown_name" in result.err, result.err)
+    result = run(symtile, "bench", artifact, "--dim", "B=1", "--dim", "W=2", "--device", "opencl")
+    suite.check("an artifact without the device", result.code == 1 and "--target opencl" in result.err,
+                result.err)
+    result = run(symtile, "bench", both, "--dim", "B=2", "--dim", "W=5", "--device", "opencl", "--runs", "2")
+    if result.code == 3:
+        return suite.skip("runs on a device", result.err.strip())
+    suite.check("bench --device", result.code == 0, result.err)
+    report = good_json("verify --device", symtile, "verify", model, "--dim", "B=2", "--dim", "W=5",
+                       "--device", "opencl", "--json")
+    suite.check("verify --device agrees", report.get("agree") is True, str(report))
+    x = [[i / 7 for i in range(4)], [1, -1, 2, -2]]
+    path = folder / "d.npy"
+    path.write_bytes(w.npy("<f4", "(1, 2, 4)", w.floats([v for row in x for v in row])))
+    good("run --device", symtile, "run", both, "--input", f"x={path}", "--output-dir", folder,
+         "--device", "opencl")
+    error = max(abs(a - b) for a, b in zip(read_npy(folder / "y.npy")[1],
+                                           [v for row in reference(x)[0] for v in row]))
+    suite.check("run --device y", error < 1e-4, f"off by {error}")
+
+
 def check_usage():
     good("--help", symtile, "--help")
     good("no subcommand", symtile, code=2)
@@ -234,5 +270,6 @@ check_inspect()
 check_conform()
 check_verify()
 check_opt()
+check_device()
 check_usage()
 suite.finish()

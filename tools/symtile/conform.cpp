@@ -75,7 +75,7 @@ void add_conform(CLI::App& app, int& exit_code) {
     std::string folder, filter = "*", device = "cpu";
     bool json = false, reference = false, verbose = false, no_optimize = false;
     bool symbolic = false;
-    int jobs = 0;
+    int jobs = 0, every = 1;
     double timeout = 120;
   };
   auto flags = std::make_shared<Flags>();
@@ -85,6 +85,8 @@ void add_conform(CLI::App& app, int& exit_code) {
   command->add_option("--filter", flags->filter, "only the cases whose name matches this pattern");
   command->add_flag("--reference", flags->reference, "the interpreter instead of compiled code");
   command->add_flag("--no-optimize", flags->no_optimize, "only the passes that are needed to run");
+  command->add_option("--every", flags->every, "only each n-th of them")
+      ->check(CLI::PositiveNumber);
   command->add_option("--device", flags->device, "where kernels run: cpu or opencl");
   command->add_flag("--symbolic", flags->symbolic, "make the extents of all inputs symbols");
   command->add_flag("--verbose", flags->verbose, "list all cases, not only those that fail");
@@ -95,6 +97,7 @@ void add_conform(CLI::App& app, int& exit_code) {
   command->callback([flags, &exit_code] {
     ConformOptions options;
     options.filter = flags->filter;
+    options.every = flags->every;
     options.cases = {flags->reference, !flags->no_optimize, flags->device, flags->symbolic};
     options.limits.jobs = flags->jobs > 0
                               ? flags->jobs

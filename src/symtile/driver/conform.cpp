@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "symtile/base/check.h"
+#include "symtile/runtime/device.h"
 
 namespace symtile {
 namespace {
@@ -61,6 +62,18 @@ CaseResult from_outcome(const Path& folder, const ChildOutcome& outcome) {
   return r;
 }
 
+/// Asked in a child process: drivers start threads, and this process is to fork again.
+void require_device(const std::string& device, const ChildLimits& limits) {
+  if (device == "cpu") return;
+  std::string reason;
+  run_in_children(
+      1, limits, [&](size_t) { return why_no_device(device); },
+      [&](size_t, const ChildOutcome& outcome) {
+        reason = outcome.death.empty() ? outcome.result : outcome.death;
+      });
+  if (!reason.empty()) throw EnvironmentError(reason);
+}
+
 }  // namespace
 
 int ConformReport::count(CaseStatus status) const {
@@ -88,7 +101,12 @@ std::map<std::string, OperatorCounts> ConformReport::by_operator() const {
 }
 
 ConformReport conform(const Path& folder, const ConformOptions& options) {
-  const std::vector<Path> folders = find_cases(folder, options.filter);
+  const std::vector<Path> found = find_cases(folder, options.filter);
+  std::vector<Path> folders;
+  for (size_t i = 0; i < found.size(); i += static_cast<size_t>(std::max(options.every, 1))) {
+    folders.push_back(found[i]);
+  }
+  require_device(options.cases.device, options.limits);
   ConformReport report;
   report.cases.resize(folders.size());
   size_t finished = 0;

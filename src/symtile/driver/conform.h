@@ -11,6 +11,7 @@ namespace symtile {
 
 struct ConformOptions {
   std::string filter = "*";  ///< a shell pattern over the names of cases
+  int every = 1;             ///< of those, in order of their names, each that comes n-th
   ChildLimits limits;
   CaseOptions cases;
   /// After every case: the result, how many are done and how many there are.
@@ -32,7 +33,8 @@ struct ConformReport {
 };
 
 /// `folder` is one case or holds cases, at any depth. Every case runs in a process of its own, so
-/// the caller must not have started threads. Throws UserError when no case matches.
+/// the caller must not have started threads. Throws UserError when no case matches,
+/// EnvironmentError when there is no such device.
 ConformReport conform(const std::filesystem::path& folder, const ConformOptions& options);
 
 }  // namespace symtile

@@ -1,5 +1,7 @@
 #include "symtile/backend/c_source/prelude.h"
 
+#include <fmt/format.h>
+
 namespace symtile::c_source {
 namespace {
 
@@ -50,55 +52,98 @@ constexpr const char* kIntegers = R"(
   ST_FN T st_pow_##T(T a, T n) { return st_pow_wrap_##T(a, n); } \
   ST_FN T st_shl_##T(T a, T b) { return b >= BITS ? (T)0 : (T)((U)a << b); } \
   ST_FN T st_shr_##T(T a, T b) { return b >= BITS ? (T)0 : (T)(a >> b); }
-ST_SIGNED(i8, u32, 8)
-ST_SIGNED(i16, u32, 16)
-ST_SIGNED(i32, u32, 32)
-ST_SIGNED(i64, u64, 64)
-ST_UNSIGNED(u8, u32, 8)
-ST_UNSIGNED(u16, u32, 16)
-ST_UNSIGNED(u32, u32, 32)
-ST_UNSIGNED(u64, u64, 64)
 )";
 
-// F: the float type. A cast to an integer compares with the bounds, which are exact in F or, for
-// the upper ones, round up to a power of two.
-constexpr const char* kFloats = R"(
+/// One line for each type whose helpers are called.
+std::string integers_of(const std::string& kernels) {
+  std::string out;
+  for (const std::string bits : {"8", "16", "32", "64"}) {
+    const std::string wide = bits == "64" ? "u64" : "u32";
+    for (const std::string sign : {"i", "u"}) {
+      const std::string type = sign + bits;
+      if (kernels.find("_" + type + "(") == std::string::npos) continue;
+      out +=
+          fmt::format("ST_{}({}, {}, {})\n", sign == "i" ? "SIGNED" : "UNSIGNED", type, wide, bits);
+    }
+  }
+  return out.empty() ? out : kIntegers + out;
+}
+
+// A cast to an integer compares with the bounds, which are exact in the float type or, for the
+// upper ones, round up to a power of two.
+constexpr const char* kCast = R"(
 #define ST_TO_INTEGER(F, T, LOW, HIGH, LOW_F, HIGH_F) \
   ST_FN T st_##T##_of_##F(F x) { \
     return x != x ? (T)0 : x <= (F)(LOW_F) ? (T)(LOW) : x >= (F)(HIGH_F) ? (T)(HIGH) : (T)x; \
   }
-#define ST_FLOAT(F) \
-  ST_FN F st_min_##F(F a, F b) { return b < a || b != b ? b : a; } \
-  ST_FN F st_max_##F(F a, F b) { return a < b || b != b ? b : a; } \
-  ST_FN F st_sign_##F(F x) { return x != x ? x : (F)((x > 0) - (x < 0)); } \
-  ST_FN F st_floormod_##F(F a, F b) { \
-    F r = fmod(a, b); \
-    if (r == 0) return copysign((F)0, b); \
-    return (r < 0) != (b < 0) ? r + b : r; \
-  } \
-  ST_FN F st_sigmoid_##F(F x) { \
-    if (x >= 0) return 1 / (1 + exp(-x)); \
-    F e = exp(x); \
-    return e / (1 + e); \
-  } \
-  /* Where these round to 1 they are 1, which a library may miss by the error it is allowed. */ \
-  ST_FN F st_erf_##F(F x) { return fabs(x) > 6 ? copysign((F)1, x) : erf(x); } \
-  ST_FN F st_tanh_##F(F x) { return fabs(x) > 20 ? copysign((F)1, x) : tanh(x); } \
-  ST_TO_INTEGER(F, i8, -128, 127, -128, 127) \
-  ST_TO_INTEGER(F, i16, -32768, 32767, -32768, 32767) \
-  ST_TO_INTEGER(F, i32, -2147483647 - 1, 2147483647, -2147483648.0f, 2147483648.0f) \
-  ST_TO_INTEGER(F, i64, -9223372036854775807L - 1, 9223372036854775807L, \
-                -9223372036854775808.0f, 9223372036854775808.0f) \
-  ST_TO_INTEGER(F, u8, 0, 255, 0, 255) \
-  ST_TO_INTEGER(F, u16, 0, 65535, 0, 65535) \
-  ST_TO_INTEGER(F, u32, 0, 4294967295u, 0, 4294967296.0f) \
-  ST_TO_INTEGER(F, u64, 0, 18446744073709551615ul, 0, 18446744073709551616.0f)
-ST_FLOAT(f32)
 )";
 
-constexpr const char* kDoubles = R"(
-ST_FLOAT(f64)
-)";
+/// One line for each cast of a float to an integer.
+std::string casts_of(const std::string& kernels) {
+  struct Bounds {
+    const char *type, *low, *high, *low_float, *high_float;
+  };
+  constexpr Bounds kBounds[] = {
+      {"i8", "-128", "127", "-128", "127"},
+      {"i16", "-32768", "32767", "-32768", "32767"},
+      {"i32", "-2147483647 - 1", "2147483647", "-2147483648.0f", "2147483648.0f"},
+      {"i64", "-9223372036854775807L - 1", "9223372036854775807L", "-9223372036854775808.0f",
+       "9223372036854775808.0f"},
+      {"u8", "0", "255", "0", "255"},
+      {"u16", "0", "65535", "0", "65535"},
+      {"u32", "0", "4294967295u", "0", "4294967296.0f"},
+      {"u64", "0", "18446744073709551615ul", "0", "18446744073709551616.0f"},
+  };
+  std::string out;
+  for (const char* from : {"f32", "f64"}) {
+    for (const Bounds& to : kBounds) {
+      if (kernels.find(fmt::format("st_{}_of_{}(", to.type, from)) == std::string::npos) continue;
+      out += fmt::format("ST_TO_INTEGER({}, {}, {}, {}, {}, {})\n", from, to.type, to.low, to.high,
+                         to.low_float, to.high_float);
+    }
+  }
+  return out.empty() ? out : kCast + out;
+}
+
+struct FloatHelper {
+  const char* name;
+  const char* text;  ///< "real" stands for the type
+};
+
+constexpr FloatHelper kFloatHelpers[] = {
+    {"st_min", "ST_FN real st_min_real(real a, real b) { return b < a || b != b ? b : a; }"},
+    {"st_max", "ST_FN real st_max_real(real a, real b) { return a < b || b != b ? b : a; }"},
+    {"st_sign",
+     "ST_FN real st_sign_real(real x) { return x != x ? x : (real)((x > 0) - (x < 0)); }"},
+    {"st_floormod", R"(ST_FN real st_floormod_real(real a, real b) {
+  real r = fmod(a, b);
+  if (r == 0) return copysign((real)0, b);
+  return (r < 0) != (b < 0) ? r + b : r;
+})"},
+    {"st_sigmoid", R"(ST_FN real st_sigmoid_real(real x) {
+  if (x >= 0) return 1 / (1 + exp(-x));
+  real e = exp(x);
+  return e / (1 + e);
+})"},
+    // Where these round to 1 they are 1, which a library may miss by the error it is allowed.
+    {"st_erf",
+     "ST_FN real st_erf_real(real x) { return fabs(x) > 6 ? copysign((real)1, x) : erf(x); }"},
+    {"st_tanh",
+     "ST_FN real st_tanh_real(real x) { return fabs(x) > 20 ? copysign((real)1, x) : tanh(x); }"},
+};
+
+std::string floats_of(const std::string& kernels) {
+  std::string out;
+  for (const std::string type : {"f32", "f64"}) {
+    for (const FloatHelper& helper : kFloatHelpers) {
+      if (kernels.find(fmt::format("{}_{}(", helper.name, type)) == std::string::npos) continue;
+      std::string text = helper.text;
+      for (size_t at; (at = text.find("real")) != std::string::npos;) text.replace(at, 4, type);
+      out += text + "\n";
+    }
+  }
+  return out;
+}
 
 // Rounding to 16 bits goes through the f32 "rounded to odd": an inexact f32 gets an odd last bit,
 // so that the second rounding is the only one that counts.
@@ -161,9 +206,8 @@ ST_FN f32 st_round_bf16(f32 f) { return st_f32_of_bf16(st_bf16_of_f32(f)); }
 
 }  // namespace
 
-std::string prelude(const PreludeParts& parts) {
-  std::string out = std::string(kIntegers) + kFloats;
-  if (parts.f64) out += kDoubles;
+std::string prelude(const PreludeParts& parts, const std::string& kernels) {
+  std::string out = integers_of(kernels) + floats_of(kernels) + casts_of(kernels);
   if (parts.f16 || parts.bf16) out += kOdd;
   if (parts.f64 && (parts.f16 || parts.bf16)) out += kOddDoubles;
   if (parts.f16) out += kHalf;

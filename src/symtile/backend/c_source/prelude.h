@@ -16,6 +16,7 @@ struct PreludeParts {
   bool bf16 = false;
 };
 
-std::string prelude(const PreludeParts& parts);
+/// The helpers that `kernels` calls, type by type, and perhaps others: drivers compile all of them.
+std::string prelude(const PreludeParts& parts, const std::string& kernels);
 
 }  // namespace symtile::c_source

@@ -63,7 +63,7 @@ constexpr const char* kHalfTypes = R"(#ifdef cl_khr_fp16
 #endif
 )";
 
-std::string head_of(const std::vector<TileFunction>& functions) {
+std::string head_of(const std::vector<TileFunction>& functions, const std::string& kernels) {
   c_source::PreludeParts parts;
   for (const TileFunction& f : functions) {
     const std::set<DType> dtypes = c_source::dtypes_of(f);
@@ -74,14 +74,13 @@ std::string head_of(const std::vector<TileFunction>& functions) {
   std::string out = kTypes;
   if (parts.f64) out += kDoubleTypes;
   if (parts.f16) out += kHalfTypes;
-  return out + c_source::prelude(parts) + "\n";
+  return out + c_source::prelude(parts, kernels) + "\n";
 }
 
 }  // namespace
 
 OpenclCode print_opencl(const std::vector<TileFunction>& scheduled) {
   OpenclCode out;
-  out.source = head_of(scheduled);
   std::set<std::string> taken;
   for (const TileFunction& f : scheduled) {
     c_source::PrintedKernel kernel =
@@ -90,6 +89,7 @@ OpenclCode print_opencl(const std::vector<TileFunction>& scheduled) {
     kernel.text.clear();
     out.kernels.push_back(std::move(kernel));
   }
+  out.source = head_of(scheduled, out.source) + out.source;
   return out;
 }
 
