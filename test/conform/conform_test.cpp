@@ -20,7 +20,7 @@ namespace symtile::test {
 namespace {
 
 constexpr CpuLevel kLevels[] = {CpuLevel::x86_64_v2, CpuLevel::x86_64_v3, CpuLevel::x86_64_v4,
-                                CpuLevel::armv8};
+                                CpuLevel::x86_64_v4_vnni, CpuLevel::armv8};
 constexpr unsigned kWorkers = 2;
 
 struct Way {

@@ -25,7 +25,7 @@ constexpr double kTolerance = 2e-4;
 constexpr unsigned kDefaultCount = 240;
 constexpr unsigned kCompiledEvery = 4;  ///< code generation is slow
 constexpr CpuLevel kLevels[] = {CpuLevel::x86_64_v2, CpuLevel::x86_64_v3, CpuLevel::x86_64_v4,
-                                CpuLevel::armv8};
+                                CpuLevel::x86_64_v4_vnni, CpuLevel::armv8};
 
 class Failure : public std::runtime_error {
  public:

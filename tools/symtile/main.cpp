@@ -21,7 +21,8 @@ void CompileFlags::add_to(CLI::App& command, const char* fact_option) {
   add_list(command, fact_option, facts,
            "what the compiler may assume of a dimension: NAME=LO..HI, NAME=VALUE or a fact such as "
            "'NAME % 8 == 0'");
-  add_list(command, "--cpu", cpus, "CPU level: native, x86-64-v2, x86-64-v3, x86-64-v4, armv8")
+  add_list(command, "--cpu", cpus,
+           "CPU level: native, x86-64-v2, x86-64-v3, x86-64-v4, x86-64-v4-vnni, armv8")
       ->delimiter(',');
   command.add_option("--threads", threads, "threads (0: all)")->check(CLI::Range(0, 1024));
   command.add_flag("--no-optimize", no_optimize, "only the passes that are needed to run");
@@ -48,7 +49,7 @@ CompileOptions CompileFlags::options() const {
       throw CLI::ValidationError("--cpu",
                                  "'" + name +
                                      "' is no CPU level; use native, x86-64-v2, x86-64-v3, "
-                                     "x86-64-v4 or armv8");
+                                     "x86-64-v4, x86-64-v4-vnni or armv8");
     }
     out.cpus.push_back(*level);
   }

@@ -12,7 +12,7 @@ struct Level {
 
 // In ascending order.
 #if defined(__x86_64__)
-std::array<Level, 3> levels() {
+std::array<Level, 4> levels() {
   __builtin_cpu_init();
   const bool v2 = __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt");
   const bool v3 = v2 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
@@ -20,7 +20,8 @@ std::array<Level, 3> levels() {
   const bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                   __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
                   __builtin_cpu_supports("avx512vl");
-  return {{{"x86-64-v2", v2}, {"x86-64-v3", v3}, {"x86-64-v4", v4}}};
+  const bool vnni = v4 && __builtin_cpu_supports("avx512vnni");
+  return {{{"x86-64-v2", v2}, {"x86-64-v3", v3}, {"x86-64-v4", v4}, {"x86-64-v4-vnni", vnni}}};
 }
 #elif defined(__aarch64__)
 std::array<Level, 1> levels() { return {{{"armv8", true}}}; }

@@ -13,9 +13,9 @@ constexpr int64_t kOpsPerNanosecond = 16;
 constexpr int64_t kBytesPerNanosecond = 16;
 /// A thread that would get less than this is not used.
 constexpr int64_t kNanosecondsPerThread = 2500;
-/// Chunks are not made shorter than this, nor more than a few a thread.
-constexpr int64_t kNanosecondsPerChunk = 1000;
-constexpr int64_t kChunksPerThread = 4;
+/// Chunks are not made shorter than this: taking one costs an atomic operation that the other
+/// threads wait for. Longer tasks are taken one by one, so that no thread ends with several.
+constexpr int64_t kNanosecondsPerChunk = 4000;
 
 int64_t ceil_divide(int64_t a, int64_t b) { return a / b + (a % b != 0); }
 
@@ -146,8 +146,7 @@ void Machine::launch(const Model::Kernel& kernel) {
     kernel.run(buffers_.data(), symbols_.data(), scratch_[0].data(), 0, extent);
     return;
   }
-  const int64_t chunks =
-      std::clamp(nanoseconds / kNanosecondsPerChunk, threads, threads * kChunksPerThread);
+  const int64_t chunks = std::clamp(nanoseconds / kNanosecondsPerChunk, threads, extent);
   LaunchContext context{kernel.run, buffers_.data(), symbols_.data(), scratch_.data()};
   pool_.run(
       extent, ceil_divide(extent, chunks),

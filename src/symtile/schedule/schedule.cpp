@@ -5,6 +5,7 @@
 #include "symtile/schedule/cpu/contraction.h"
 #include "symtile/schedule/cpu/rows.h"
 #include "symtile/schedule/cpu/statements.h"
+#include "symtile/schedule/cpu/window_reduce.h"
 #include "symtile/schedule/gpu/attention.h"
 #include "symtile/schedule/gpu/contraction.h"
 #include "symtile/schedule/gpu/launches.h"
@@ -28,6 +29,7 @@ constexpr ScheduleTemplate kTemplates[] = {
      },
      schedule_contraction},
     {"attention", claims_attention, schedule_attention},
+    {"window_reduction", is_window_reduction, schedule_window_reduction},
     {"rows", [](const TileFunction&, const ComputeForm&) { return true; }, schedule_rows},
 };
 

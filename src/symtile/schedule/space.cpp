@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "symtile/base/check.h"
+#include "symtile/schedule/cpu/contraction_tile.h"
 #include "symtile/schedule/gpu/contraction.h"
 #include "symtile/schedule/schedule.h"
 
@@ -18,7 +19,9 @@ using Candidates = std::optional<std::vector<ScheduleCandidate>> (*)(const TileF
 
 /// One line a template with parameters, in the order of preference of schedule.cpp:
 ///   contraction_candidates,
-const std::vector<Candidates<CpuTarget>> kCpuSpaces = {};
+const std::vector<Candidates<CpuTarget>> kCpuSpaces = {
+    contraction_candidates,
+};
 const std::vector<Candidates<GpuTarget>> kGpuSpaces = {
     gpu::contraction_candidates,
 };

@@ -27,6 +27,9 @@ DimExpr expr_work(const Expr& e) {
 DimExpr estimated_work(const TileFunction& f) {
   const auto form = compute_form(f);
   if (!form) return 0;
+  // A contraction's multiply-adds run several at a time, whatever their operands cost to pack.
+  if (const auto c = match_contraction(squeeze_unit_axes(*form), f.facts))
+    return extent_of(form->stages.front().axes) * (extent_of(c->k) + 1);
   DimExpr work = 0;
   for (const ComputeStmt& stage : form->stages)
     work += extent_of(stage.axes) * expr_work(stage.value);

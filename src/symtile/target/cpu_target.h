@@ -13,7 +13,8 @@
 namespace symtile {
 
 /// Ordered within an architecture: a higher level runs all lower ones.
-enum class CpuLevel : uint8_t { x86_64_v2, x86_64_v3, x86_64_v4, armv8 };
+/// x86_64_v4_vnni is x86-64-v4 with the dot products of AVX512-VNNI.
+enum class CpuLevel : uint8_t { x86_64_v2, x86_64_v3, x86_64_v4, x86_64_v4_vnni, armv8 };
 
 struct CpuTarget {
   CpuLevel level = CpuLevel::x86_64_v3;
@@ -23,6 +24,7 @@ struct CpuTarget {
   int vector_bytes = 32;  ///< width of one SIMD register
   int vector_registers = 16;
   bool has_fma = true;
+  bool has_dot = false;  ///< one instruction adds the products of two pairs of i16 to an i32
   int64_t l1_bytes = 32 << 10;
   int64_t l2_bytes = 1 << 20;
 
@@ -30,9 +32,9 @@ struct CpuTarget {
 };
 
 const CpuTarget& cpu_target(CpuLevel level);
-/// "x86-64-v2", "x86-64-v3", "x86-64-v4", "armv8".
+/// "x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-v4-vnni", "armv8".
 std::string_view name_of(CpuLevel level);
-/// Also accepts "v2", "v3", "v4"; nullopt otherwise.
+/// Also accepts "v2", "v3", "v4", "v4-vnni"; nullopt otherwise.
 std::optional<CpuLevel> parse_cpu_level(std::string_view name);
 /// The best level of the machine this runs on.
 CpuLevel native_cpu_level();

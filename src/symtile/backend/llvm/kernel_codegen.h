@@ -136,6 +136,8 @@ class KernelCodegen {
   llvm::Value* pointers(const BufferSlot& slot, const Lanes& flat, llvm::Value* mask);
   llvm::Value* load_lanes(const BufferSlot& slot, const Lanes& flat);
   llvm::Value* load_strided(const BufferSlot& slot, const Lanes& flat, int64_t stride);
+  llvm::Value* load_strided_masked(const BufferSlot& slot, const Lanes& flat, int64_t stride);
+  bool masks_loads(DType dtype) const;
   void store_lanes(const BufferSlot& slot, const Lanes& flat, llvm::Value* value);
   void emit_store(const StoreStmt& n);
   llvm::Value* updated_value(const StoreStmt& n, const ReductionUpdate& update);

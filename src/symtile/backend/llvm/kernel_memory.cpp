@@ -17,6 +17,31 @@ std::optional<int64_t> constant_stride(const Lanes& flat) {
   return constant ? std::optional<int64_t>(constant->getSExtValue()) : std::nullopt;
 }
 
+/// The pair of which `e` is the sign-extended low or high half: (p << 16) >> 16, p >> 16.
+const Expr* half_of(const Expr& e, bool high) {
+  const auto* right = e.as<BinaryExpr>();
+  if (!right || right->dtype != DType::i32 || right->op != BinaryOp::shr || !right->b.is_int(16))
+    return nullptr;
+  const auto* left = right->a.as<BinaryExpr>();
+  const bool shifted = left && left->op == BinaryOp::shl && left->b.is_int(16);
+  if (high) return shifted ? nullptr : &right->a;
+  return shifted ? &left->a : nullptr;
+}
+
+/// low(a) * low(b) + high(a) * high(b): a and b.
+std::optional<std::pair<Expr, Expr>> match_pair_product(const Expr& e) {
+  const auto* sum = e.as<BinaryExpr>();
+  if (!sum || sum->dtype != DType::i32 || sum->op != BinaryOp::add) return std::nullopt;
+  const auto* low = sum->a.as<BinaryExpr>();
+  const auto* high = sum->b.as<BinaryExpr>();
+  if (!low || !high || low->op != BinaryOp::mul || high->op != BinaryOp::mul) return std::nullopt;
+  const Expr *a = half_of(low->a, false), *b = half_of(low->b, false);
+  const Expr *a2 = half_of(high->a, true), *b2 = half_of(high->b, true);
+  if (!a || !b || !a2 || !b2 || !structurally_equal(*a, *a2) || !structurally_equal(*b, *b2))
+    return std::nullopt;
+  return std::pair(*a, *b);
+}
+
 llvm::Align natural(DType dtype) { return llvm::Align(static_cast<uint64_t>(size_of(dtype))); }
 
 }  // namespace
@@ -114,7 +139,37 @@ Value* KernelCodegen::load_lanes(const BufferSlot& slot, const Lanes& flat) {
   if (!mask_ && stride && (*stride == -1 || (*stride > 1 && *stride <= kMaxShuffledStride))) {
     return load_strided(slot, flat, *stride);
   }
+  if (mask_ && lane_count(mask_) > 0 && stride && *stride > 1 && *stride <= kMaxShuffledStride && masks_loads(slot.dtype)) {
+    return load_strided_masked(slot, flat, *stride);
+  }
   return annotate(b_.CreateMaskedGather(vector, pointers(slot, flat, mask_), align), slot);
+}
+
+bool KernelCodegen::masks_loads(DType dtype) const {
+  return target_.vector_bytes == 64 || (target_.vector_bytes == 32 && size_of(dtype) >= 4);
+}
+
+Value* KernelCodegen::load_strided_masked(const BufferSlot& slot, const Lanes& flat,
+                                          int64_t stride) {
+  // One wide load that touches the active elements only, far cheaper than a gather.
+  llvm::Type* element = memory_type(module_.getContext(), slot.dtype);
+  const int wide_lanes = lanes_ * static_cast<int>(stride);
+  llvm::Type* wide = with_lanes(element, wide_lanes);
+  llvm::SmallVector<int, 128> spread;
+  llvm::SmallVector<int, 64> picks;
+  for (int i = 0; i < wide_lanes; ++i) {
+    const bool used = i % stride == 0;
+    spread.push_back(used ? i / static_cast<int>(stride) : lanes_);
+    if (used) picks.push_back(i);
+  }
+  Value* mask =
+      b_.CreateShuffleVector(mask_, llvm::Constant::getNullValue(mask_->getType()), spread);
+  Lanes first = flat;
+  first.stride = nullptr;
+  Value* loaded = annotate(b_.CreateMaskedLoad(wide, pointer(slot, first), natural(slot.dtype),
+                                               mask, llvm::Constant::getNullValue(wide)),
+                           slot);
+  return b_.CreateShuffleVector(loaded, picks);
 }
 
 Value* KernelCodegen::load_strided(const BufferSlot& slot, const Lanes& flat, int64_t stride) {
@@ -223,6 +278,13 @@ Value* KernelCodegen::updated_value(const StoreStmt& n, const ReductionUpdate& u
     const int lanes = std::max(shape(a, b), shape(a, old));
     return ops_.multiply_add(broadcast(b_, a, lanes), broadcast(b_, b, lanes),
                              broadcast(b_, old, lanes));
+  }
+  if (const auto pairs =
+          update.op == BinaryOp::add ? match_pair_product(update.value) : std::nullopt) {
+    Value *a = emit_value(pairs->first), *b = emit_value(pairs->second);
+    const int lanes = std::max(shape(a, b), shape(a, old));
+    return ops_.pair_dot(broadcast(b_, a, lanes), broadcast(b_, b, lanes),
+                         broadcast(b_, old, lanes));
   }
   Value* value;
   {

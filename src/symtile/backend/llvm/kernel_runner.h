@@ -69,7 +69,8 @@ class KernelRunner {
 inline std::vector<CpuLevel> runnable_levels() {
   const CpuLevel best = native_cpu_level();
   if (best == CpuLevel::armv8) return {best};
-  std::vector<CpuLevel> levels = {CpuLevel::x86_64_v2, CpuLevel::x86_64_v3, CpuLevel::x86_64_v4};
+  std::vector<CpuLevel> levels = {CpuLevel::x86_64_v2, CpuLevel::x86_64_v3, CpuLevel::x86_64_v4,
+                                  CpuLevel::x86_64_v4_vnni};
   while (levels.back() > best) levels.pop_back();
   return levels;
 }

@@ -70,7 +70,7 @@ void KernelCodegen::emit_lane_group(const ForStmt& n, const Lanes& base, int lan
 }
 
 bool KernelCodegen::can_mask_tail(const VectorPlan& plan) const {
-  if (target_.level == CpuLevel::x86_64_v4) return true;
+  if (target_.vector_bytes == 64) return true;
   // AVX2 masks elements of 4 and 8 bytes only.
   return target_.level == CpuLevel::x86_64_v3 && plan.narrowest_bytes >= 4;
 }

@@ -1,5 +1,7 @@
 #include "symtile/backend/llvm/op_emitter.h"
 
+#include <llvm/IR/IntrinsicsX86.h>
+
 #include <limits>
 
 #include "symtile/backend/llvm/math_builder.h"
@@ -134,6 +136,55 @@ Value* OpEmitter::binary_float(BinaryOp op, Value* a, Value* b) {
     default:
       SYMTILE_UNREACHABLE("'{}' of floats", name_of(op));
   }
+}
+
+Value* OpEmitter::pair_dot(Value* a, Value* b, Value* acc) {
+  const int lanes = static_cast<int>(lane_count(acc));
+  const int native = target_.lanes(4);
+  const bool is_x86 = target_.level != CpuLevel::armv8;
+  if (!is_x86 || lanes < native || lanes % native != 0) {
+    Value* bits = broadcast(b_, b_.getInt32(16), lanes);
+    const auto low = [&](Value* v) { return b_.CreateAShr(b_.CreateShl(v, bits), bits); };
+    const auto high = [&](Value* v) { return b_.CreateAShr(v, bits); };
+    Value* products = b_.CreateAdd(b_.CreateMul(low(a), low(b)), b_.CreateMul(high(a), high(b)));
+    return b_.CreateAdd(acc, products);
+  }
+  // Register by register: the intrinsics have fixed widths.
+  const size_t size = native == 16 ? 2 : (native == 8 ? 1 : 0);
+  static constexpr llvm::Intrinsic::ID dots[] = {llvm::Intrinsic::x86_avx512_vpdpwssd_128,
+                                                 llvm::Intrinsic::x86_avx512_vpdpwssd_256,
+                                                 llvm::Intrinsic::x86_avx512_vpdpwssd_512};
+  static constexpr llvm::Intrinsic::ID products[] = {llvm::Intrinsic::x86_sse2_pmadd_wd,
+                                                     llvm::Intrinsic::x86_avx2_pmadd_wd,
+                                                     llvm::Intrinsic::x86_avx512_pmaddw_d_512};
+  llvm::Type* halves =
+      llvm::FixedVectorType::get(b_.getInt16Ty(), static_cast<unsigned>(2 * native));
+  Value* out = nullptr;
+  for (int first = 0; first < lanes; first += native) {
+    llvm::SmallVector<int, 16> picks;
+    for (int i = 0; i < native; ++i) picks.push_back(first + i);
+    const auto part = [&](Value* v) { return b_.CreateShuffleVector(v, picks); };
+    Value* sum;
+    if (target_.has_dot) {
+      sum = b_.CreateIntrinsic(dots[size], {}, {part(acc), part(a), part(b)});
+    } else {
+      Value* product = b_.CreateIntrinsic(
+          products[size], {},
+          {b_.CreateBitCast(part(a), halves), b_.CreateBitCast(part(b), halves)});
+      sum = b_.CreateAdd(part(acc), product);
+    }
+    if (lanes == native) return sum;
+    // Into its place in the whole.
+    llvm::SmallVector<int, 64> widen, place;
+    for (int i = 0; i < lanes; ++i) {
+      const bool mine = i >= first && i < first + native;
+      widen.push_back(mine ? i - first : 0);
+      place.push_back(mine ? lanes + i : i);
+    }
+    Value* wide = b_.CreateShuffleVector(sum, widen);
+    out = out ? b_.CreateShuffleVector(out, wide, place) : wide;
+  }
+  return out;
 }
 
 Value* OpEmitter::multiply_add(Value* a, Value* b, Value* acc) {

@@ -29,6 +29,8 @@ class OpEmitter {
 
   /// acc + a * b, fused where that is fast.
   llvm::Value* multiply_add(llvm::Value* a, llvm::Value* b, llvm::Value* acc);
+  /// acc + the products of the two i16 halves of the i32 lanes of a and b.
+  llvm::Value* pair_dot(llvm::Value* a, llvm::Value* b, llvm::Value* acc);
   /// The neutral element of a reduction operator (add, mul, min, max, and/or/xor forms).
   llvm::Constant* identity(BinaryOp op, DType dtype);
   /// All lanes combined with a reduction operator, in a tree.
