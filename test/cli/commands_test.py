@@ -94,7 +94,7 @@ def check_bench():
                       "--runs", "7", "--threads", "1", "--json")
     suite.check("bench keys", set(bench) == {
         "model", "dims", "threads", "runs", "median_ms", "p90_ms", "min_ms", "arena_bytes",
-        "constant_bytes", "compile_s", "kernels"}, str(sorted(bench)))
+        "constant_bytes", "held_bytes", "compile_s", "kernels"}, str(sorted(bench)))
     suite.check("bench dims", bench.get("dims") == {"B": 2, "W": 5}, str(bench.get("dims")))
     suite.check("bench runs", bench.get("runs") == 7 and bench.get("threads") == 1)
     suite.check("bench order", bench.get("min_ms", 1) <= bench.get("median_ms", 0) <=
