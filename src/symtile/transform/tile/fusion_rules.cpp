@@ -171,10 +171,38 @@ int64_t uses_between(const Contraction& c, bool column_operand, const Facts& fac
   return std::min(uses, kBlockColumns);
 }
 
-/// One more operand of `c` that costs `cost` an element.
+/// Reduction axes that slide over the operand beside an output axis: how many taps there are.
+int64_t taps_of(const Expr& operand, const Contraction& c, const Facts& facts) {
+  std::vector<Axis> outs = c.rows;
+  outs.insert(outs.end(), c.cols.begin(), c.cols.end());
+  outs.insert(outs.end(), c.batch.begin(), c.batch.end());
+  std::set<std::string> sliding;
+  for (const Load* l : loads_of(operand)) {
+    for (const Expr& index : l->indices) {
+      if (!mentions(index, outs)) continue;
+      for (const Axis& a : c.k) {
+        if (depends_on(index, a.name)) sliding.insert(a.name);
+      }
+    }
+  }
+  int64_t taps = 1;
+  for (const Axis& a : c.k) {
+    if (sliding.count(a.name)) taps *= facts.upper_bound(a.extent).value_or(kBlockColumns);
+  }
+  return taps;
+}
+
+/// The operand is evaluated where it is packed: once for each tap of a sliding window (im2col) and
+/// each block of the other operand.
 Refusal refuse_cost(const Contraction& c, bool column, int64_t cost, const Facts& facts) {
   const int64_t uses = uses_between(c, column, facts);
-  if (cost * kUsesPerOperation <= uses) return std::nullopt;
+  const int64_t taps = taps_of(column ? c.col_operand : c.row_operand, c, facts);
+  if (cost * taps * kUsesPerOperation <= uses) return std::nullopt;
+  if (taps > 1) {
+    return fmt::format(
+        "the product would evaluate its {} operations {} times for every {} multiplications", cost,
+        taps, uses);
+  }
   return fmt::format("the product would evaluate its {} operations for every {} multiplications",
                      cost, uses);
 }
@@ -300,8 +328,9 @@ Refusal refuse_merged(const TileFunction& anchor, const TileFunction& merged) {
   for (const bool column : {true, false}) {
     const Expr& was = column ? before->col_operand : before->row_operand;
     const Expr& is = column ? after->col_operand : after->row_operand;
-    if (evaluation_cost(is) > evaluation_cost(was)) {
-      if (Refusal why = refuse_cost(*after, column, evaluation_cost(is), merged.facts)) return why;
+    const int64_t added = evaluation_cost(is) - evaluation_cost(was);
+    if (added > 0) {
+      if (Refusal why = refuse_cost(*after, column, added, merged.facts)) return why;
     }
     if (scatters(is, *after) && !scatters(was, *before))
       return "the product would read elements that are scattered";
