@@ -4,7 +4,7 @@
 
 namespace symtile::test {
 
-Sketch::Sketch(unsigned seed) : random_(seed) {
+Sketch::Sketch(unsigned seed, int symbolic) : random_(seed), symbolic_(symbolic) {
   GraphFunction f;
   f.name = std::string(Module::kMain);
   module_.add(std::move(f));
@@ -12,7 +12,8 @@ Sketch::Sketch(unsigned seed) : random_(seed) {
 }
 
 DimExpr Sketch::extent(std::vector<int64_t> values) {
-  if (chance(45)) return values[static_cast<size_t>(below(static_cast<int>(values.size())))];
+  if (!chance(symbolic_))
+    return values[static_cast<size_t>(below(static_cast<int>(values.size())))];
   const std::string name = "n" + std::to_string(symbols_.size());
   symbols_[name] = std::move(values);
   return DimExpr::symbol(name);

@@ -10,7 +10,8 @@ namespace symtile::test {
 /// Builds one random program. Extents are static, or symbols with the values they may take.
 class Sketch {
  public:
-  explicit Sketch(unsigned seed);
+  /// `symbolic`: how many extents of a hundred are symbols.
+  Sketch(unsigned seed, int symbolic);
 
   int below(int n) { return std::uniform_int_distribution<int>(0, n - 1)(random_); }
   bool chance(int percent) { return below(100) < percent; }
@@ -47,6 +48,7 @@ class Sketch {
   GraphFunction& main() { return module_.graph(Module::kMain); }
 
   std::mt19937 random_;
+  int symbolic_;
   Module module_;
   std::optional<OpBuilder> build_;
   std::map<std::string, std::vector<int64_t>> symbols_;

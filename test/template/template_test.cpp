@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "families.h"
+#include "opencl_kernels.h"
 #include "symtile/backend/llvm/kernel_runner.h"
 #include "symtile/interp/emulator.h"
 #include "symtile/interp/tile_interp.h"
@@ -23,8 +24,12 @@ namespace symtile::test {
 namespace {
 
 constexpr int kLeastCases = 500;  ///< of every family and backend
-constexpr int kGroup = 40;        ///< programs that are compiled together
-constexpr int kShapes = 4;
+/// Programs that are compiled together, the shapes of each, and how many extents are symbols.
+struct Plan {
+  int group, shapes, symbolic;
+};
+constexpr Plan kOnCpu = {40, 4, 55};
+constexpr Plan kOnOpencl = {14, 24, 90};
 constexpr int64_t kMostWork = 60'000;
 constexpr unsigned kWorkers = 2;
 
@@ -55,11 +60,11 @@ TileFunction schedule_with_any_tile(const TileFunction& f, std::mt19937& random)
 }
 
 /// The kernels that the compiler makes of one random program.
-std::vector<Kernel> kernels_of(const Family& family, unsigned seed) {
-  Sketch sketch(seed);
+std::vector<Kernel> kernels_of(const Family& family, unsigned seed, const Plan& plan) {
+  Sketch sketch(seed, plan.symbolic);
   family.build(sketch);
   std::mt19937 random(seed);
-  const std::vector<DimValues> shapes = sketch.values(kShapes);
+  const std::vector<DimValues> shapes = sketch.values(plan.shapes);
   Module module = sketch.take();
   CompileOptions options;
   options.optimize = seed % 5 != 0;
@@ -162,15 +167,16 @@ std::vector<RefTensor> run_compiled(const codegen::KernelRunner& runner, size_t 
 
 class Run {
  public:
-  explicit Run(const Family& family) : family_(family) {}
+  Run(const Family& family, bool on_opencl)
+      : family_(family), on_opencl_(on_opencl), plan_(on_opencl ? kOnOpencl : kOnCpu) {}
 
   /// Programs from `seed` on until there are enough cases, or that one alone.
   void run(unsigned seed, bool alone) {
     for (;;) {
       std::vector<Kernel> kernels;
-      for (int i = 0; i < (alone ? 1 : kGroup); ++i, ++seed) {
+      for (int i = 0; i < (alone ? 1 : plan_.group); ++i, ++seed) {
         try {
-          for (Kernel& k : kernels_of(family_, seed)) {
+          for (Kernel& k : kernels_of(family_, seed, plan_)) {
             ++schedules_[k.gpu.attrs.get_text("schedule", "none")];
             kernels.push_back(std::move(k));
           }
@@ -179,49 +185,76 @@ class Run {
         }
       }
       check(kernels);
-      if (alone || cpu_.passed + cpu_.failed >= kLeastCases || gpu_.failed + cpu_.failed > 10)
+      if (alone || std::max(cpu_.passed, opencl_.passed) >= kLeastCases || total().failed > 10)
         break;
     }
     std::string schedules;
     for (const auto& [name, count] : schedules_) schedules += fmt::format(" {} {}", count, name);
     fmt::print("{}: GPU schedules{}\n", family_.name, schedules);
-    fmt::print(
-        "{}: compiled {} passed, {} failed; emulated {} passed, {} failed; {} shapes too "
-        "large or refused\n",
-        family_.name, cpu_.passed, cpu_.failed, gpu_.passed, gpu_.failed, cpu_.skipped);
+    const auto show = [](const Counts& c) {
+      return fmt::format("{} passed, {} failed", c.passed, c.failed);
+    };
+    fmt::print("{}: {}; {} shapes too large or refused\n", family_.name,
+               on_opencl_ ? fmt::format("OpenCL {}", show(opencl_))
+                          : fmt::format("compiled {}; emulated {}", show(cpu_), show(gpu_)),
+               skipped_);
     std::fflush(stdout);
   }
 
   Counts total() const {
-    return {cpu_.passed + gpu_.passed, cpu_.failed + gpu_.failed, cpu_.skipped};
+    return {cpu_.passed + gpu_.passed + opencl_.passed, cpu_.failed + gpu_.failed + opencl_.failed,
+            skipped_};
   }
 
  private:
   void fail(unsigned seed, const std::string& where, const std::string& why) {
     const std::lock_guard lock(mutex_);
     fmt::print("FAILED {} {}, {}: {}\n", family_.name, seed, where, why);
-    ++(where == "emulator" ? gpu_ : cpu_).failed;
+    ++(where == "emulator" ? gpu_ : where == "OpenCL" ? opencl_ : cpu_).failed;
   }
 
   void check(const std::vector<Kernel>& kernels) {
     std::vector<TileFunction> scheduled;
     for (size_t i = 0; i < kernels.size(); ++i) {
-      scheduled.push_back(kernels[i].cpu);
+      scheduled.push_back(on_opencl_ ? kernels[i].gpu : kernels[i].cpu);
       scheduled.back().name = fmt::format("kernel{}", i);
     }
     if (scheduled.empty()) return;
+    if (on_opencl_) {
+      OpenclKernels device(scheduled);
+      for (size_t i = 0; i < kernels.size(); ++i) {
+        check(kernels[i], i,
+              [&](const DimValues& shape, const std::vector<RefTensor>& inputs,
+                  const std::vector<RefTensor>& want) {
+                expect(kernels[i], shape, "OpenCL", opencl_, kernels[i].gpu, [&] {
+                  return difference(want, device.run(i, kernels[i].compute, shape, inputs));
+                });
+              });
+      }
+      return;
+    }
     const codegen::KernelRunner runner(scheduled, native_cpu_level());
     std::atomic<size_t> next{0};
     std::vector<std::thread> workers;
     for (unsigned w = 0; w < kWorkers; ++w) {
       workers.emplace_back([&] {
-        for (size_t i = next++; i < kernels.size(); i = next++) check(kernels[i], runner, i);
+        for (size_t i = next++; i < kernels.size(); i = next++) {
+          check(kernels[i], i,
+                [&](const DimValues& shape, const std::vector<RefTensor>& inputs,
+                    const std::vector<RefTensor>& want) {
+                  check_here(kernels[i], runner, i, shape, inputs, want);
+                });
+        }
       });
     }
     for (std::thread& w : workers) w.join();
   }
 
-  void check(const Kernel& k, const codegen::KernelRunner& runner, size_t index) {
+  using Ways = std::function<void(const DimValues&, const std::vector<RefTensor>& inputs,
+                                  const std::vector<RefTensor>& want)>;
+
+  /// Calls `ways` for every shape.
+  void check(const Kernel& k, size_t index, const Ways& ways) {
     std::mt19937 random(k.seed + static_cast<unsigned>(index));
     const DimExpr work = estimated_work(k.compute);
     // An index that stands for the first or the last row is in bounds whatever the extent.
@@ -238,17 +271,22 @@ class Run {
         want = run_tile(k.compute, shape, pointers(inputs));
       } catch (const std::exception&) {
         const std::lock_guard lock(mutex_);
-        ++cpu_.skipped;
+        ++skipped_;
         continue;
       }
-      expect(k, shape, "compiled", cpu_, k.cpu,
-             [&] { return difference(want, run_compiled(runner, index, k, shape, inputs)); });
-      expect(k, shape, "emulator", gpu_, k.gpu,
-             [&] { return emulate(k.gpu, shape, inputs, want); });
-      if ((k.seed + index) % 4 == 0) {
-        expect(k, shape, "emulator", gpu_, k.cpu,
-               [&] { return emulate(k.cpu, shape, inputs, want); });
-      }
+      ways(shape, inputs, want);
+    }
+  }
+
+  void check_here(const Kernel& k, const codegen::KernelRunner& runner, size_t index,
+                  const DimValues& shape, const std::vector<RefTensor>& inputs,
+                  const std::vector<RefTensor>& want) {
+    expect(k, shape, "compiled", cpu_, k.cpu,
+           [&] { return difference(want, run_compiled(runner, index, k, shape, inputs)); });
+    expect(k, shape, "emulator", gpu_, k.gpu, [&] { return emulate(k.gpu, shape, inputs, want); });
+    if ((k.seed + index) % 4 == 0) {
+      expect(k, shape, "emulator", gpu_, k.cpu,
+             [&] { return emulate(k.cpu, shape, inputs, want); });
     }
   }
 
@@ -287,18 +325,27 @@ class Run {
 
   const Family& family_;
   std::mutex mutex_;
-  Counts cpu_, gpu_;
+  bool on_opencl_;
+  Plan plan_;
+  Counts cpu_, gpu_, opencl_;
+  int skipped_ = 0;
   std::map<std::string, int> schedules_;
 };
 
-int run(const std::string& only, std::optional<unsigned> seed) {
+int run(const std::string& only, std::optional<unsigned> seed, bool on_opencl) {
+  if (on_opencl) {
+    if (const std::string why = why_no_device("opencl"); !why.empty()) {
+      fmt::print("skipped: {}\n0 passed, 0 failed, 1 skipped\n", why);
+      return 77;
+    }
+  }
   Counts all;
   bool found = false;
   for (const Family& family : families()) {
     if (!only.empty() && only != family.name) continue;
     found = true;
     const auto start = std::chrono::steady_clock::now();
-    Run r(family);
+    Run r(family, on_opencl);
     r.run(seed.value_or(1), seed.has_value());
     const Counts c = r.total();
     all = {all.passed + c.passed, all.failed + c.failed, all.skipped + c.skipped};
@@ -318,9 +365,12 @@ int run(const std::string& only, std::optional<unsigned> seed) {
 
 int main(int argc, char** argv) {
   try {
+    std::vector<std::string> args(argv + 1, argv + argc);
+    const bool on_opencl = args.size() >= 2 && args[0] == "--device" && args[1] == "opencl";
+    if (on_opencl) args.erase(args.begin(), args.begin() + 2);
     std::optional<unsigned> seed;
-    if (argc > 2) seed = static_cast<unsigned>(std::stoul(argv[2]));
-    return symtile::test::run(argc > 1 ? argv[1] : "", seed);
+    if (args.size() > 1) seed = static_cast<unsigned>(std::stoul(args[1]));
+    return symtile::test::run(args.empty() ? "" : args[0], seed, on_opencl);
   } catch (const std::exception& e) {
     fmt::print("FAILED {}\n", e.what());
     return 1;
