@@ -84,7 +84,7 @@ class Template {
         std::move(body));
     parts.body = bind_axes(blocks, vars_.block(), std::move(body));
     Stmt out = launch(vars_, std::move(parts), target_, names_);
-    if (shares_) out = allocate(workspace_, block({out, add_shares()}));
+    if (shares_) out = with_workspace({workspace_}, block({out, add_shares()}));
     return finish_schedule(f_, linear_, std::move(out), "contraction");
   }
 

@@ -176,6 +176,16 @@ Expr replace_exactly(const Expr& e, const std::vector<std::pair<Expr, Expr>>& ma
   return map_children(e, [&](const Expr& child) { return replace_exactly(child, map); });
 }
 
+Stmt with_workspace(const std::vector<Buffer>& workspace, Stmt body) {
+  for (auto it = workspace.rbegin(); it != workspace.rend(); ++it) {
+    Buffer b = *it;
+    b.scope = Scope::scratch;
+    for (DimExpr& d : b.dims) d = d.is_const(0) ? DimExpr(1) : d;
+    body = allocate(b, std::move(body));
+  }
+  return body;
+}
+
 std::optional<int64_t> constant_size(const Buffer& b) { return product(b.dims).as_const(); }
 
 }  // namespace symtile::gpu

@@ -80,6 +80,9 @@ std::vector<Expr> unconditional_reductions(const Expr& e);
 /// `e` with every occurrence of a first replaced by its second.
 Expr replace_exactly(const Expr& e, const std::vector<std::pair<Expr, Expr>>& map);
 
+/// `body` inside allocations in global memory. One without elements gets one: kernels name it.
+Stmt with_workspace(const std::vector<Buffer>& workspace, Stmt body);
+
 /// The number of elements; nullopt when symbolic.
 std::optional<int64_t> constant_size(const Buffer& b);
 

@@ -17,8 +17,7 @@ class Launches {
 
   TileFunction build() {
     top(f_.body);
-    Stmt body = block(std::move(launches_));
-    for (auto it = workspace_.rbegin(); it != workspace_.rend(); ++it) body = allocate(*it, body);
+    Stmt body = with_workspace(workspace_, block(std::move(launches_)));
     TileFunction out = f_;
     out.body = std::move(body);
     out.attrs.set("schedule", std::string("launches"));

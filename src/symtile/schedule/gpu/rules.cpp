@@ -27,12 +27,6 @@ void make_axes_distinct(ComputeForm& form, NameSource& names) {
   }
 }
 
-Stmt with_workspace(const std::vector<Buffer>& workspace, Stmt body) {
-  for (auto it = workspace.rbegin(); it != workspace.rend(); ++it)
-    body = allocate(*it, std::move(body));
-  return body;
-}
-
 /// Stage `i` as a function of its own: what other stages write is an input.
 TileFunction alone(const TileFunction& f, const ComputeForm& form, size_t i) {
   const ComputeStmt& stage = form.stages[i];
@@ -122,10 +116,9 @@ TileFunction schedule_rules(const TileFunction& f, const ComputeForm& original,
       launches.push_back(stage_launch(stage_of(linear, i), linear.facts, target, names));
     }
   }
-  std::vector<Buffer> workspace = linear.temporaries;
-  for (Buffer& b : workspace) b.scope = Scope::scratch;
   const char* name = launches.size() > 1 ? "launches" : "grid";
-  return finish_schedule(f, linear, with_workspace(workspace, block(std::move(launches))), name);
+  return finish_schedule(f, linear, with_workspace(linear.temporaries, block(std::move(launches))),
+                         name);
 }
 
 }  // namespace symtile::gpu
