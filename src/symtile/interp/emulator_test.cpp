@@ -230,7 +230,7 @@ const std::vector<Plant> kPlants = {
     {"WrongWorker", &kTranspose, "spatial(4, 8) by w * 16 + l", "spatial(4, 8) by w * 8 + l",
      FaultKind::race, "%s[i, j] = %x[i0 + i, j0 + j]"},
     {"WorkerBeyondMapping", &kTranspose, "spatial(4, 8) by w * 16 + l",
-     "spatial(4, 8) by w * 17 + l", FaultKind::out_of_bounds, "tasks (i, j)"},
+     "spatial(4, 8) by w * 17 + l", FaultKind::uninitialised_read, "%y[j0 + j, i0 + i] = %s[i, j]"},
     {"WrongRowStride", &kTranspose, "b // ((n + 7) // 8) * 8", "b // ((n + 7) // 8) * 4",
      FaultKind::block_conflict, "%y[j0 + j, i0 + i]"},
     {"MissingInitialisation", &kRowSum, "%acc[0] = 0.0f32", "block {}",

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "symtile/transform/tile/contraction.h"
 
@@ -65,6 +66,39 @@ bool is_immediate(const Expr& e, double value) {
   return f && f->value == value;
 }
 
+/// For each of the first `p` axes of `stage`, the position in `out` of the axis that `load`, of the
+/// stage's buffer, puts there: fusion may have permuted the axes of the last stage. The load has an
+/// index a dimension, or a single flat one.
+std::optional<std::vector<size_t>> axis_order(const Load& load, const ComputeStmt& stage, size_t p,
+                                              const ComputeStmt& out) {
+  std::vector<size_t> order(p);
+  const auto position = [&](const std::function<bool(const Axis&)>& fits) {
+    const auto it = std::find_if(out.axes.begin(), out.axes.end(), fits);
+    return static_cast<size_t>(it - out.axes.begin());
+  };
+  std::vector<std::string> names;
+  for (const Expr& i : load.indices) {
+    if (const auto* v = i.as<VarRef>()) names.push_back(v->name);
+  }
+  if (names.size() == stage.axes.size()) {
+    for (size_t i = 0; i < p; ++i)
+      order[i] = position([&](const Axis& a) { return a.name == names[i]; });
+  } else {
+    const auto index = load.indices.size() == 1 ? to_dim_expr(load.indices[0]) : std::nullopt;
+    if (!index) return std::nullopt;
+    DimExpr stride = 1;
+    for (size_t i = stage.axes.size(); i-- > 0; stride *= stage.axes[i].extent) {
+      if (i >= p) continue;
+      order[i] = position([&](const Axis& a) {
+        return index->substitute({{a.name, 1}}) - index->substitute({{a.name, 0}}) == stride;
+      });
+    }
+  }
+  std::set<size_t> distinct(order.begin(), order.end());
+  if (distinct.size() != p || distinct.count(out.axes.size())) return std::nullopt;
+  return order;
+}
+
 }  // namespace
 
 std::optional<Attention> match_attention(const ComputeForm& form) {
@@ -76,6 +110,9 @@ std::optional<Attention> match_attention(const ComputeForm& form) {
     return stage.axes.size() == p || stage.axes.size() == p + more;
   };
   if (!has(scores, 1) || !has(total, 0) || !has(out, 1)) return std::nullopt;
+  for (const Axis& axis : scores.axes) {
+    if (axis.extent.is_const(0)) return std::nullopt;  // nothing to do; flat indices say nothing
+  }
   const ReduceExpr* best = reduction_of(largest.value, ReduceKind::max);
   const ReduceExpr* sum = reduction_of(total.value, ReduceKind::sum);
   if (!best || !loads(best->body, scores.buffer) || !sum || !is_weight(sum->body, form))
@@ -95,7 +132,10 @@ std::optional<Attention> match_attention(const ComputeForm& form) {
   a.value = product->b;
   // Everything in the variables of the last stage.
   std::map<std::string, Expr> rename;
-  for (size_t i = 0; i < p; ++i) rename[scores.axes[i].name] = var(out.axes[i].name);
+  const auto& weight = *share->a.as<UnaryExpr>()->a.as<BinaryExpr>();
+  const auto order = axis_order(*weight.a.as<Load>(), scores, p, out);
+  if (!order) return std::nullopt;
+  for (size_t i = 0; i < p; ++i) rename[scores.axes[i].name] = var(out.axes[(*order)[i]].name);
   const bool has_key = scores.axes.size() > p;
   a.key = {weighted->axes[0].name, weighted->axes[0].extent};
   if (has_key) rename[scores.axes[p].name] = var(a.key.name);
@@ -117,10 +157,12 @@ std::optional<Attention> match_attention(const ComputeForm& form) {
   for (const std::string& t : {scores.buffer, largest.buffer, total.buffer}) {
     if (mentions(a.value, t) || mentions(around, t)) return std::nullopt;
   }
-  if (out.axes.size() > p) a.column = out.axes[p];
+  for (size_t i = 0; i < out.axes.size(); ++i) {
+    if (std::find(order->begin(), order->end(), i) == order->end()) a.column = out.axes[i];
+  }
   if (a.column && (depends_on(a.score, a.column->name))) return std::nullopt;
   for (size_t i = 0; i < p; ++i) {
-    const Axis& axis = out.axes[i];
+    const Axis& axis = out.axes[(*order)[i]];
     const Expr value = a.value;
     // In the causal form the value depends on the row through the choice alone.
     const auto chosen = visible_part(value, a.key.name, axis);
