@@ -4,6 +4,7 @@
 #include "symtile/schedule/cpu/attention.h"
 #include "symtile/schedule/cpu/contraction.h"
 #include "symtile/schedule/cpu/rows.h"
+#include "symtile/schedule/cpu/softmax.h"
 #include "symtile/schedule/cpu/statements.h"
 #include "symtile/schedule/cpu/window_reduce.h"
 #include "symtile/schedule/gpu/attention.h"
@@ -30,6 +31,7 @@ constexpr ScheduleTemplate kTemplates[] = {
      schedule_contraction},
     {"attention", claims_attention, schedule_attention},
     {"window_reduction", is_window_reduction, schedule_window_reduction},
+    {"softmax", claims_softmax, schedule_softmax},
     {"rows", [](const TileFunction&, const ComputeForm&) { return true; }, schedule_rows},
 };
 

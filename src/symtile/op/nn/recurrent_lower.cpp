@@ -28,7 +28,7 @@ RecurrentLowering::RecurrentLowering(LowerContext& c, int gates, int initial_cel
 Stmt RecurrentLowering::loop(const char* hint, const Expr& extent,
                              const std::function<Stmt(const Expr&)>& body) {
   const std::string name = c_.fresh(hint);
-  return for_loop(name, Expr(0), extent, LoopKind::serial, body(var(name)));
+  return for_loop(name, Expr(0), extent, LoopKind::vectorized, body(var(name)));
 }
 
 Stmt RecurrentLowering::set(const TensorRef& x, int64_t d, const Expr& b, const Expr& j,
@@ -44,18 +44,32 @@ Expr RecurrentLowering::gate(int64_t d, const Expr& b, int64_t g, const Expr& j)
   return get(gates_, d, b, Expr(g) * h_extent_ + j);
 }
 
+/// Four rows of `r` at a time: the sums are loaded and stored once for them.
 Stmt RecurrentLowering::accumulate(const TensorRef& into, const TensorRef& state, int64_t d,
                                    const Expr& b, const Expr& begin, const Expr& end,
                                    const Expr& shift) {
-  return loop("k", h_extent_, [&](const Expr& k) {
-    const std::string s = c_.fresh("s");
+  const auto rows = [&](int64_t count, const Expr& from, const Expr& to) {
+    const std::string k = c_.fresh("k");
+    std::vector<std::string> scalars;
+    for (int64_t i = 0; i < count; ++i) scalars.push_back(c_.fresh("s"));
     Stmt row = loop("n", end - begin, [&](const Expr& n) {
       const Expr at = begin + n - shift;
-      const Expr weight = as_acc(r_({Expr(d), k, begin + n}));
-      return set(into, d, b, at, get(into, d, b, at) + var(s, acc_) * weight);
+      Expr sum = get(into, d, b, at);
+      for (int64_t i = 0; i < count; ++i) {
+        sum = sum + var(scalars[static_cast<size_t>(i)], acc_) *
+                        as_acc(r_({Expr(d), var(k) + Expr(i), begin + n}));
+      }
+      return set(into, d, b, at, sum);
     });
-    return make_stmt(LetStmt{s, get(state, d, b, k), std::move(row)});
-  });
+    for (int64_t i = count; i-- > 0;) {
+      row = make_stmt(LetStmt{scalars[static_cast<size_t>(i)], get(state, d, b, var(k) + Expr(i)),
+                              std::move(row)});
+    }
+    return for_loop(k, from, to, LoopKind::serial, std::move(row), count);
+  };
+  constexpr int64_t kRows = 4;
+  const Expr whole = floordiv(h_extent_, Expr(kRows)) * Expr(kRows);
+  return block({rows(kRows, Expr(0), whole), rows(1, whole, h_extent_)});
 }
 
 Stmt RecurrentLowering::sequence(int64_t d, const Expr& b) {
