@@ -240,40 +240,40 @@ class Template {
     const std::string m = names_.fresh("m");
     const auto at = [&](const std::string& x) { return var(m) * Expr(kKeys) + var(x); };
     const auto score = [&](const std::string& x) { return load(s_, type_, {at(x)}); };
-    std::vector<Stmt> stmts;
-    const std::string x0 = names_.fresh("x");
-    Expr value = rewrite(
-        a_.score, [&](const Expr& e) { return structurally_equal(e, a_.product) ? score(x0) : e; });
-    value = substitute(at_row(value, var(m0_) + var(m)), {{a_.key.name, var(j0_) + var(x0)}});
-    if (!value.as<Load>())
-      stmts.push_back(vector_loop(x0, var(j_len_), store(s_, {at(x0)}, value)));
     const Buffer best{names_.fresh("best"), type_, {DimExpr(1)}, Scope::local, {}};
     const Buffer sum{names_.fresh("part"), type_, {DimExpr(1)}, Scope::local, {}};
-    const std::string x1 = names_.fresh("x"), x2 = names_.fresh("x"), x3 = names_.fresh("x"),
-                      x4 = names_.fresh("x");
-    const std::string now = names_.fresh("now"), shrink = names_.fresh("shrink");
     const Expr first_of_best = load(best.name, type_, {Expr(0)}),
                first_of_sum = load(sum.name, type_, {Expr(0)});
-    stmts.push_back(store(best.name, {Expr(0)}, load(largest_, type_, {var(m)})));
-    stmts.push_back(
-        vector_loop(x1, var(j_len_), store(best.name, {Expr(0)}, max(first_of_best, score(x1)))));
+    const std::string x1 = names_.fresh("x"), x2 = names_.fresh("x"), x3 = names_.fresh("x");
+    const std::string v = names_.fresh("v"), w = names_.fresh("w");
+    const std::string now = names_.fresh("now"), shrink = names_.fresh("shrink");
+    Expr value = rewrite(
+        a_.score, [&](const Expr& e) { return structurally_equal(e, a_.product) ? score(x1) : e; });
+    value = substitute(at_row(value, var(m0_) + var(m)), {{a_.key.name, var(j0_) + var(x1)}});
+    std::vector<Stmt> each;
+    if (!value.as<Load>()) each.push_back(store(s_, {at(x1)}, var(v, type_)));
+    each.push_back(store(best.name, {Expr(0)}, max(first_of_best, var(v, type_))));
+    std::vector<Stmt> stmts{store(best.name, {Expr(0)}, load(largest_, type_, {var(m)})),
+                            vector_loop(x1, var(j_len_), let(v, value, block(std::move(each))))};
     // Never minus infinity: the difference of two of them is not 0.
     const double lowest = type_ == DType::f64
                               ? std::numeric_limits<double>::lowest()
                               : static_cast<double>(std::numeric_limits<float>::lowest());
     const Expr shifted = score(x2) - var(now, type_);
-    const Expr row = var(m) * to_expr(width_) + var(x4);
+    const Expr row = var(m) * to_expr(width_) + var(x3);
     Stmt rescale =
         make_stmt(IfStmt{step > Expr(0),
-                         vector_loop(x4, to_expr(width_),
+                         vector_loop(x3, to_expr(width_),
                                      store(o_, {row}, load(o_, type_, {row}) * var(shrink, type_))),
                          nullptr});
     stmts.push_back(let_all(
         {{now, max(first_of_best, imm(type_, lowest))},
          {shrink, unary(UnaryOp::exp, load(largest_, type_, {var(m)}) - var(now, type_))}},
-        block({vector_loop(x2, var(j_len_), store(s_, {at(x2)}, unary(UnaryOp::exp, shifted))),
-               store(sum.name, {Expr(0)}, imm(type_, 0)),
-               vector_loop(x3, var(j_len_), store(sum.name, {Expr(0)}, first_of_sum + score(x3))),
+        block({store(sum.name, {Expr(0)}, imm(type_, 0)),
+               vector_loop(x2, var(j_len_),
+                           let(w, unary(UnaryOp::exp, shifted),
+                               block({store(s_, {at(x2)}, var(w, type_)),
+                                      store(sum.name, {Expr(0)}, first_of_sum + var(w, type_))}))),
                store(total_, {var(m)},
                      load(total_, type_, {var(m)}) * var(shrink, type_) + first_of_sum),
                store(largest_, {var(m)}, var(now, type_)), rescale})));

@@ -96,18 +96,16 @@ TileFunction schedule_softmax(const TileFunction& f, const ComputeForm& form, co
   const std::string& total = linear.stages[1].buffer;
   const Expr index = linear.store_index.at(linear.stages[2].buffer);
   std::vector<Stmt> stmts = {
-      store(best.name, {Expr(0)}, identity_of(ReduceKind::max, type)),
-      over_row([&](const Expr& x) {
+      store(best.name, {Expr(0)}, identity_of(ReduceKind::max, type)), over_row([&](const Expr& x) {
         return store(best.name, {Expr(0)}, combine(ReduceKind::max, first(best), at(s.element, x)));
       }),
-      over_row([&](const Expr& x) {
+      store(sum.name, {Expr(0)}, imm(type, 0)), over_row([&](const Expr& x) {
         const Expr weight =
             rewrite(s.weight, [&](const Expr& e) { return loads(e, largest) ? first(best) : e; });
-        return store(row.name, {x}, at(weight, x));
-      }),
-      store(sum.name, {Expr(0)}, imm(type, 0)),
-      over_row([&](const Expr& x) {
-        return store(sum.name, {Expr(0)}, first(sum) + load(row.name, type, {x}));
+        const std::string w = names.fresh("w");
+        return let(w, at(weight, x),
+                   block({store(row.name, {x}, var(w, type)),
+                          store(sum.name, {Expr(0)}, first(sum) + var(w, type))}));
       }),
       over_row([&](const Expr& x) {
         const Expr value = rewrite(s.value, [&](const Expr& e) {

@@ -3,9 +3,13 @@
 // are slices of the result, which the kernels that read them address in place; where a slice is cut
 // into heads, the whole is cut first, so that no view stands between.
 //
-// Siblings whose result goes through the same constant sum (a bias) take it along.
+// Siblings whose result goes through the same constant sum (a bias) take it along. Convolutions of
+// one value with windows alike are merged as well, with the activation that follows all of them,
+// when only convolutions and concatenations read the parts: these address slices in place, and no
+// kernel loses an epilogue.
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 #include "symtile/op/op.h"
 #include "symtile/pass/pass.h"
@@ -28,7 +32,7 @@ class Merger {
   void run() {
     look();
     for (size_t i = 0; i < f_.bindings.size(); ++i) {
-      if (merge_at(static_cast<int>(i))) look();
+      if (merge_at(static_cast<int>(i)) || merge_convolutions_at(static_cast<int>(i))) look();
     }
     for (size_t i = 0; i < f_.bindings.size(); ++i) {
       if (cut_first(i)) look();
@@ -146,7 +150,123 @@ class Merger {
     for (const Sibling& s : all) {
       if (s.sum >= 0) dead_.push_back(binding(s.product).result);
     }
-    f_.bindings.insert(f_.bindings.begin() + all[0].product, std::make_move_iterator(made.begin()),
+    insert_before(all[0].product, std::move(made));
+  }
+
+  /// A convolution with constant operands, all of whose channels see the whole input.
+  bool is_plain_convolution(const OpCall* c, ValueId x) const {
+    if (!c || c->op != "conv" || c->args[0] != x || c->attrs.get_int("group", 1) != 1) return false;
+    const Constant w = constant_of(f_, defs_, c->args[1]);
+    if (!w || !w->dims.size()) return false;
+    return c->args.size() < 3 || !c->args[2].valid() || constant_of(f_, defs_, c->args[2]);
+  }
+
+  static bool has_bias(const OpCall& c) { return c.args.size() > 2 && c.args[2].valid(); }
+
+  /// Merges the convolutions that read the same value as binding i, if i is the first of them.
+  bool merge_convolutions_at(int i) {
+    const OpCall* first = call(i);
+    if (!first || !is_plain_convolution(first, first->args[0])) return false;
+    const ValueId x = first->args[0];
+    const Constant w = constant_of(f_, defs_, first->args[1]);
+    std::vector<int> all, ends;
+    for (const int u : users_[at(x)]) {
+      const OpCall* c = call(u);
+      if (!is_plain_convolution(c, x) || c->attrs != first->attrs ||
+          has_bias(*c) != has_bias(*first))
+        continue;
+      const Constant other = constant_of(f_, defs_, c->args[1]);
+      if (other->dtype != w->dtype || !std::equal(w->dims.begin() + 1, w->dims.end(),
+                                                  other->dims.begin() + 1, other->dims.end()))
+        continue;
+      if (f_.type(binding(u).result).fully_known() && (all.empty() || all.back() != u))
+        all.push_back(u);
+    }
+    if (all.size() < 2 || all.front() != i) return false;
+    ends = all;
+    const OpCall* activation = shared_activation(ends);
+    for (const int e : ends) {
+      for (const int u : users_[at(binding(e).result)]) {
+        const OpCall* c = call(u);
+        if (!c || (c->op != "conv" && c->op != "concat")) return false;
+      }
+    }
+    merge_convolutions(all, ends, activation);
+    return true;
+  }
+
+  /// The one operator that each of the results goes through, and nothing else reads them; moves
+  /// `ends` to it.
+  const OpCall* shared_activation(std::vector<int>& ends) {
+    static const std::set<std::string> kActivations = {
+        "relu",  "sigmoid",    "tanh",         "hard_swish", "gelu",
+        "swish", "leaky_relu", "hard_sigmoid", "elu",        "mish"};
+    std::vector<int> next;
+    for (const int e : ends) {
+      const std::vector<int>& users = users_[at(binding(e).result)];
+      const OpCall* c = users.size() == 1 ? call(users[0]) : nullptr;
+      if (!c || !kActivations.count(c->op) || c->args.size() != 1) return nullptr;
+      if (!next.empty() && (c->op != call(next[0])->op || c->attrs != call(next[0])->attrs))
+        return nullptr;
+      next.push_back(users[0]);
+    }
+    ends = next;
+    return call(ends[0]);
+  }
+
+  void merge_convolutions(const std::vector<int>& all, const std::vector<int>& ends,
+                          const OpCall* activation) {
+    const std::string name = f_.value(binding(all[0]).result).name;
+    std::vector<Binding> made;
+    const auto add = [&](const char* suffix, Type type, GraphNode node) {
+      const ValueId id = f_.add_value(name + suffix, std::move(type));
+      made.push_back({id, std::move(node), binding(all[0]).location});
+      return id;
+    };
+    const auto stacked = [&](const char* suffix, size_t operand) {
+      std::vector<std::byte> bytes;
+      std::vector<int64_t> dims;
+      DType dtype = DType::f32;
+      for (const int s : all) {
+        const Constant part = constant_of(f_, defs_, call(s)->args[operand]);
+        bytes.insert(bytes.end(), part->bytes.begin(), part->bytes.end());
+        dtype = part->dtype;
+        if (dims.empty()) {
+          dims = part->dims;
+        } else {
+          dims[0] += part->dims[0];
+        }
+      }
+      const Type type = Type::tensor(Dims(dims.begin(), dims.end()), dtype);
+      return add(suffix, type, ConstantNode{make_constant(dtype, dims, std::move(bytes))});
+    };
+    Dims dims = *f_.type(binding(all[0]).result).dims;
+    dims[1] = 0;
+    for (const int s : all) dims[1] += (*f_.type(binding(s).result).dims)[1];
+    const Type type = Type::tensor(dims, f_.type(binding(all[0]).result).dtype);
+    OpCall merged{"conv", {call(all[0])->args[0], stacked("_weights", 1)}, call(all[0])->attrs};
+    if (has_bias(*call(all[0]))) merged.args.push_back(stacked("_biases", 2));
+    ValueId whole = add("_merged", type, std::move(merged));
+    if (activation)
+      whole = add("_active", type, OpCall{activation->op, {whole}, activation->attrs});
+    DimExpr start = 0;
+    for (size_t k = 0; k < all.size(); ++k) {
+      Dims begin(dims.size(), DimExpr(0)), extent = *f_.type(binding(all[k]).result).dims;
+      begin[1] = start;
+      start += extent[1];
+      if (ends[k] != all[k]) dead_.push_back(binding(all[k]).result);
+      binding(ends[k]).node = OpCall{
+          "slice",
+          {whole},
+          {{"begin", begin}, {"extent", extent}, {"step", std::vector<int64_t>(dims.size(), 1)}}};
+    }
+    context_.note("merge_siblings: {} convolutions became %{}", all.size(), f_.value(whole).name);
+    insert_before(all[0], std::move(made));
+  }
+
+  /// Inserts the bindings and removes what nobody reads any more.
+  void insert_before(int at, std::vector<Binding> made) {
+    f_.bindings.insert(f_.bindings.begin() + at, std::make_move_iterator(made.begin()),
                        std::make_move_iterator(made.end()));
     std::erase_if(f_.bindings, [&](const Binding& b) {
       return std::find(dead_.begin(), dead_.end(), b.result) != dead_.end();
