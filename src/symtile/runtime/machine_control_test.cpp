@@ -74,51 +74,6 @@ TEST(Calls, BranchesTakeEitherFunction) {
   EXPECT_THROW(session.run(inputs), UserError);
 }
 
-/// main(x: f32[n], trips: i64[], condition: bool[]) -> (x * 2^i, iterations seen, stacked x)
-Program loop_program(bool with_trips, bool with_condition, int64_t limit) {
-  ProgramBuilder b;
-  const KernelId add = b.kernel("add", 3, 1);
-  const KernelId increment = b.kernel("increment", 2, 0);
-  const KernelId less = b.kernel("less", 2, 1);
-  // body(i, condition, x, seen) -> (seen + 1 < limit, x + x, seen + 1, x, i)
-  b.function("body", {"n"}, 4, 5, 7, 1);
-  b.add(HeapTensor{{4}, b.shape({"n"})});
-  b.add(LaunchKernel{add, {{2}, {2}, {4}}, b.fs({"n"})});
-  b.add(HeapTensor{{5}, b.shape({}, DType::i64)});
-  b.add(LaunchKernel{increment, {{3}, {5}}, {}});
-  b.add(HeapTensor{{6}, b.shape({}, DType::boolean)});
-  b.add(LaunchKernel{less, {{5}, {6}}, b.fs({std::to_string(limit)})});
-  b.add(Return{{{6}, {4}, {5}, {2}, {0}}});
-  const FunctionId body = b.last();
-  b.function("main", {"n"}, 3, 4, 8);
-  b.add(BindDims{"input 'x'", {0}, DType::f32, true, {b.bind(0)}});
-  b.add(HeapTensor{{3}, b.shape({}, DType::i64)});
-  b.add(StoreDims{{3}, b.fs({"0"})});
-  Loop loop;
-  loop.body = body;
-  if (with_trips) loop.trip_count = {1};
-  if (with_condition) loop.condition = {2};
-  loop.carried = {{0}, {3}};
-  loop.dims = b.fs({"n"});
-  loop.scans = {{DType::f32, {{b.f("n").value}}}, {DType::i64, {}}};
-  loop.results = {{4}, {5}, {6}, {7}};
-  b.add(loop);
-  b.add(Return{{{4}, {5}, {6}, {7}}});
-  b.program.inputs = {b.value("x", {"n"}), b.value("trips", {}, DType::i64),
-                      b.value("condition", {}, DType::boolean)};
-  b.program.outputs = {b.value("y", {"n"}), b.value("seen", {}, DType::i64),
-                       b.value("xs", {"?", "n"}), b.value("is", {"?"}, DType::i64)};
-  return b.program;
-}
-
-void run_loop(Session& session, int64_t trips, bool condition) {
-  const std::vector<float> x = {1, 2};
-  const std::vector<int64_t> n = {2};
-  const InputTensor inputs[] = {
-      f32(x, n), {DType::i64, {}, &trips}, {DType::boolean, {}, &condition}};
-  session.run(inputs);
-}
-
 TEST(Loops, RunTheirTripCount) {
   Session session(test_model(loop_program(true, false, 100)), {1});
   run_loop(session, 3, true);

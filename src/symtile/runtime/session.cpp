@@ -56,7 +56,11 @@ Tensor checked_input(const InputTensor& input, const format::EntryValue& expecte
 }  // namespace
 
 Session::Session(std::shared_ptr<const Model> model, const SessionOptions& options)
-    : machine_(model, thread_count(options.threads), open_device(*model, options.device)) {
+    : Session(model, options, open_device(*model, options.device)) {}
+
+Session::Session(std::shared_ptr<const Model> model, const SessionOptions& options,
+                 std::unique_ptr<DeviceQueue> device)
+    : machine_(std::move(model), thread_count(options.threads), std::move(device)) {
   machine_.set_profiling(options.profile);
 }
 

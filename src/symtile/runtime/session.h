@@ -36,6 +36,10 @@ class Session {
  public:
   explicit Session(std::shared_ptr<const Model> model, const SessionOptions& options = {});
 
+  /// On a device that the model has no code section for; null: this processor.
+  Session(std::shared_ptr<const Model> model, const SessionOptions& options,
+          std::unique_ptr<DeviceQueue> device);
+
   /// `outputs` is empty or has one entry an output; an entry without memory leaves that output to
   /// the session. Memory of inputs and outputs must not overlap. Throws UserError when an input
   /// does not fit (it names the input, dimension, formula and values); the session stays usable.

@@ -79,7 +79,7 @@ constexpr const char* kCast = R"(
 )";
 
 /// One line for each cast of a float to an integer.
-std::string casts_of(const std::string& kernels) {
+std::string casts_of(const std::string& from, const std::string& kernels) {
   struct Bounds {
     const char *type, *low, *high, *low_float, *high_float;
   };
@@ -95,14 +95,12 @@ std::string casts_of(const std::string& kernels) {
       {"u64", "0", "18446744073709551615ul", "0", "18446744073709551616.0f"},
   };
   std::string out;
-  for (const char* from : {"f32", "f64"}) {
-    for (const Bounds& to : kBounds) {
-      if (kernels.find(fmt::format("st_{}_of_{}(", to.type, from)) == std::string::npos) continue;
-      out += fmt::format("ST_TO_INTEGER({}, {}, {}, {}, {}, {})\n", from, to.type, to.low, to.high,
-                         to.low_float, to.high_float);
-    }
+  for (const Bounds& to : kBounds) {
+    if (kernels.find(fmt::format("st_{}_of_{}(", to.type, from)) == std::string::npos) continue;
+    out += fmt::format("ST_TO_INTEGER({}, {}, {}, {}, {}, {})\n", from, to.type, to.low, to.high,
+                       to.low_float, to.high_float);
   }
-  return out.empty() ? out : kCast + out;
+  return out;
 }
 
 struct FloatHelper {
@@ -132,17 +130,15 @@ constexpr FloatHelper kFloatHelpers[] = {
      "ST_FN real st_tanh_real(real x) { return fabs(x) > 20 ? copysign((real)1, x) : tanh(x); }"},
 };
 
-std::string floats_of(const std::string& kernels) {
+std::string floats_of(const std::string& type, const std::string& kernels) {
   std::string out;
-  for (const std::string type : {"f32", "f64"}) {
-    for (const FloatHelper& helper : kFloatHelpers) {
-      if (kernels.find(fmt::format("{}_{}(", helper.name, type)) == std::string::npos) continue;
-      std::string text = helper.text;
-      for (size_t at; (at = text.find("real")) != std::string::npos;) text.replace(at, 4, type);
-      out += text + "\n";
-    }
+  for (const FloatHelper& helper : kFloatHelpers) {
+    if (kernels.find(fmt::format("{}_{}(", helper.name, type)) == std::string::npos) continue;
+    std::string text = helper.text;
+    for (size_t at; (at = text.find("real")) != std::string::npos;) text.replace(at, 4, type);
+    out += text + "\n";
   }
-  return out;
+  return out + casts_of(type, kernels);
 }
 
 // Rounding to 16 bits goes through the f32 "rounded to odd": an inexact f32 gets an odd last bit,
@@ -207,9 +203,13 @@ ST_FN f32 st_round_bf16(f32 f) { return st_f32_of_bf16(st_bf16_of_f32(f)); }
 }  // namespace
 
 std::string prelude(const PreludeParts& parts, const std::string& kernels) {
-  std::string out = integers_of(kernels) + floats_of(kernels) + casts_of(kernels);
+  std::string out = integers_of(kernels) + kCast + floats_of("f32", kernels);
   if (parts.f16 || parts.bf16) out += kOdd;
-  if (parts.f64 && (parts.f16 || parts.bf16)) out += kOddDoubles;
+  if (parts.f64) {
+    out += "#ifdef ST_F64\n" + floats_of("f64", kernels);
+    if (parts.f16 || parts.bf16) out += kOddDoubles;
+    out += "#endif\n";
+  }
   if (parts.f16) out += kHalf;
   if (parts.bf16) out += kBfloat;
   return out;

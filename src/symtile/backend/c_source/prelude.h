@@ -2,7 +2,7 @@
 // where no C operator has it. Text in the common part of the C-like languages.
 //
 // The dialect defines beforehand: the types i8 ... u64, f32 (and f64), the macro ST_FN that opens a
-// function, and ST_BITS_F32(x), ST_F32_BITS(x) that reinterpret 32 bits (ST_BITS_F64, ST_F64_BITS).
+// function, and ST_BITS_F32(x), ST_F32_BITS(x) that reinterpret 32 bits; ST_F64 where it has f64.
 #pragma once
 
 #include <string>

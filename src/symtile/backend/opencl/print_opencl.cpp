@@ -46,12 +46,15 @@ typedef float f32;
 #endif
 )";
 
-constexpr const char* kDoubleTypes = R"(#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+constexpr const char* kDoubleTypes = R"(#ifdef cl_khr_fp64
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
 typedef double f64;
+#define ST_F64
 #ifdef FP_FAST_FMA
 #define st_fma_f64(a, b, c) fma(a, b, c)
 #else
 #define st_fma_f64(a, b, c) ((c) + (a) * (b))
+#endif
 #endif
 )";
 
@@ -77,6 +80,9 @@ std::string head_of(const std::vector<TileFunction>& functions, const std::strin
   return out + c_source::prelude(parts, kernels) + "\n";
 }
 
+/// Such kernels are left out on devices without doubles; the others run there.
+bool needs_doubles(const TileFunction& f) { return c_source::dtypes_of(f).count(DType::f64) > 0; }
+
 }  // namespace
 
 OpenclCode print_opencl(const std::vector<TileFunction>& scheduled) {
@@ -85,7 +91,7 @@ OpenclCode print_opencl(const std::vector<TileFunction>& scheduled) {
   for (const TileFunction& f : scheduled) {
     c_source::PrintedKernel kernel =
         c_source::print_kernel(f, "k_" + c_source::identifier(f.name, taken), opencl_dialect());
-    out.source += kernel.text;
+    out.source += needs_doubles(f) ? "#ifdef ST_F64\n" + kernel.text + "#endif\n\n" : kernel.text;
     kernel.text.clear();
     out.kernels.push_back(std::move(kernel));
   }

@@ -273,8 +273,10 @@ class OpenclQueue final : public DeviceQueue {
     Int code = kSuccess;
     OwnedKernel out(api().clCreateKernel(program_->program(), name.c_str(), &code));
     if (code != kSuccess) {
-      throw UserError(
-          fmt::format("error[bad_model_file]: the OpenCL program lacks the kernel '{}'", name));
+      throw EnvironmentError(fmt::format(
+          "OpenCL: {} cannot run the kernel '{}' ({}); kernels with 64-bit floats need a "
+          "device that has them",
+          device_name(program_->device()), name, code));
     }
     return out;
   }
