@@ -152,17 +152,18 @@ ValueId RandomGraph::partner(ValueId v) {
 
 void RandomGraph::grow() {
   static constexpr Step steps[] = {
-      &RandomGraph::unary,         &RandomGraph::unary,          &RandomGraph::unary,
-      &RandomGraph::binary,        &RandomGraph::binary,         &RandomGraph::binary,
-      &RandomGraph::binary,        &RandomGraph::integers,       &RandomGraph::nothing,
-      &RandomGraph::nothing,       &RandomGraph::undone,         &RandomGraph::again,
-      &RandomGraph::constants,     &RandomGraph::matmul,         &RandomGraph::matmul,
-      &RandomGraph::attention,     &RandomGraph::convolution,    &RandomGraph::convolution,
-      &RandomGraph::pooling,       &RandomGraph::reduction,      &RandomGraph::reduction,
-      &RandomGraph::normalisation, &RandomGraph::transposition,  &RandomGraph::reshaping,
-      &RandomGraph::concatenation, &RandomGraph::slicing,        &RandomGraph::expansion,
-      &RandomGraph::padding,       &RandomGraph::gathering,      &RandomGraph::choice,
-      &RandomGraph::formula,       &RandomGraph::data_dependent, &RandomGraph::call,
+      &RandomGraph::unary,          &RandomGraph::unary,       &RandomGraph::unary,
+      &RandomGraph::binary,         &RandomGraph::binary,      &RandomGraph::binary,
+      &RandomGraph::binary,         &RandomGraph::integers,    &RandomGraph::nothing,
+      &RandomGraph::nothing,        &RandomGraph::undone,      &RandomGraph::again,
+      &RandomGraph::constants,      &RandomGraph::matmul,      &RandomGraph::matmul,
+      &RandomGraph::attention,      &RandomGraph::siblings,    &RandomGraph::spelt_out,
+      &RandomGraph::convolution,    &RandomGraph::convolution, &RandomGraph::pooling,
+      &RandomGraph::reduction,      &RandomGraph::reduction,   &RandomGraph::normalisation,
+      &RandomGraph::transposition,  &RandomGraph::reshaping,   &RandomGraph::concatenation,
+      &RandomGraph::slicing,        &RandomGraph::expansion,   &RandomGraph::padding,
+      &RandomGraph::gathering,      &RandomGraph::choice,      &RandomGraph::formula,
+      &RandomGraph::data_dependent, &RandomGraph::call,
   };
   for (int tries = 0; tries < 10; ++tries) {
     const Step step = steps[below(static_cast<int>(std::size(steps)))];

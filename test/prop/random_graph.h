@@ -50,6 +50,8 @@ class RandomGraph {
   bool constants();  ///< a computation on constants
   bool matmul();
   bool attention();
+  bool siblings();     ///< products, or convolutions, of one value
+  bool spelt_out();    ///< an activation or a normalisation in simpler operators
   bool convolution();  ///< with batch normalisation, scales and shifts behind it
   bool pooling();
   bool reduction();

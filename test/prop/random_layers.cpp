@@ -31,10 +31,100 @@ bool RandomGraph::attention() {
     return main().type(v).dtype == DType::f32 && (rank(v) == 2 || rank(v) == 3);
   });
   if (!q) return false;
-  const ValueId scores = build_->call("matmul", {*q, *q}, {{"transpose_b", int64_t{1}}});
-  const ValueId scaled = build_->call("mul", {scores, build_->scalar(DType::f32, 0.25)});
-  const ValueId weights = build_->call("softmax", {scaled}, {{"axis", int64_t{-1}}});
+  ValueId scores = build_->call("matmul", {*q, *q}, {{"transpose_b", int64_t{1}}});
+  scores = chance(50) ? build_->call("mul", {scores, build_->scalar(DType::f32, 0.25)})
+                      : build_->call("div", {scores, build_->scalar(DType::f32, 3)});
+  if (chance(50)) {
+    const DimExpr length = dims(scores).back();
+    const double low = chance(50) ? -3e38 : -2;
+    if (chance(50)) {
+      ValueId mask = build_->call(
+          "full", {}, {{"shape", Dims{length, length}}, {"dtype", DType::f32}, {"value", low}});
+      mask = build_->call("trilu", {mask}, {{"k", Dims{DimExpr(1)}}, {"upper", int64_t{1}}});
+      scores = build_->call("add", {scores, mask});
+    } else {
+      const ValueId shown = build_->call("less", {build_->scalar(DType::f32, 0.2), scores});
+      scores = build_->call("where", {shown, scores, build_->scalar(DType::f32, low)});
+    }
+  }
+  const ValueId weights = build_->call("softmax", {scores}, {{"axis", int64_t{-1}}});
   return keep(build_->call("matmul", {weights, *q}));
+}
+
+bool RandomGraph::siblings() {
+  const auto x = pick([&](ValueId v) {
+    return main().type(v).dtype == DType::f32 && rank(v) >= 2 && last_dim(v).is_const();
+  });
+  if (!x) return false;
+  const int64_t k = *last_dim(*x).as_const();
+  if (k == 0) return false;
+  const bool biased = chance(60);
+  for (int i = 0; i < 3; ++i) {
+    const int64_t n = 4 * (1 + below(3));
+    ValueId y =
+        build_->call("matmul", {*x, real_constant({k, n}, 1 / std::sqrt(static_cast<double>(k)))});
+    if (biased) y = build_->call("add", {y, real_constant({n})});
+    if (chance(50)) {
+      Dims shape = dims(y);
+      shape.back() = n / 4;
+      shape.emplace_back(4);
+      y = build_->call("reshape", {y}, {{"shape", shape}});
+    } else if (chance(50)) {
+      y = build_->call("relu", {y});
+    }
+    keep(y);
+  }
+  const auto image = pick([&](ValueId v) {
+    return main().type(v).dtype == DType::f32 && rank(v) == 4 && dims(v)[1].is_const();
+  });
+  if (!image) return true;
+  const int64_t channels = *dims(*image)[1].as_const();
+  if (channels == 0 || channels > 16) return true;
+  std::vector<ValueId> parts;
+  const bool active = chance(60);
+  for (int i = 0; i < 2; ++i) {
+    ValueId y = build_->call("conv", {*image, real_constant({1 + below(3), channels, 1, 1})});
+    if (active) y = build_->call("relu", {y});
+    parts.push_back(y);
+  }
+  return keep(build_->call("concat", parts, {{"axis", int64_t{1}}}));
+}
+
+bool RandomGraph::spelt_out() {
+  const auto x = pick_real(1);
+  if (!x) return false;
+  const auto number = [&](double value) { return build_->scalar(DType::f32, value); };
+  const auto op = [&](const char* name, ValueId a, ValueId b) {
+    return build_->call(name, {a, b});
+  };
+  const auto of = [&](const char* name, ValueId a) { return build_->call(name, {a}); };
+  switch (below(5)) {
+    case 0: {
+      const ValueId erf = of("erf", op("div", *x, number(std::sqrt(2.0))));
+      return keep(op("mul", op("mul", *x, op("add", erf, number(1))), number(0.5)));
+    }
+    case 1:
+      return keep(op("div", *x, op("add", number(1), of("exp", of("neg", *x)))));
+    case 2:
+      return keep(op("mul", of("sigmoid", *x), *x));
+    case 3: {
+      const Attributes last = {{"axes", std::vector<int64_t>{-1}}};
+      const ValueId distance = op("sub", *x, build_->call("reduce_mean", {*x}, last));
+      const ValueId variance = build_->call("reduce_mean", {op("mul", distance, distance)}, last);
+      ValueId y = op("div", distance, of("sqrt", op("add", variance, number(0.1))));
+      if (const auto n = last_dim(*x).as_const()) {
+        if (chance(70)) y = op("mul", y, real_constant({*n}));
+        if (chance(50)) y = op("add", y, real_constant({*n}));
+      }
+      return keep(y);
+    }
+    default: {
+      const Attributes last = {{"axes", std::vector<int64_t>{-1}}};
+      const ValueId mean = build_->call("reduce_mean", {op("mul", *x, *x)}, last);
+      const ValueId root = of("sqrt", op("add", mean, number(0.1)));
+      return keep(chance(50) ? op("div", *x, root) : op("mul", *x, of("reciprocal", root)));
+    }
+  }
 }
 
 bool RandomGraph::convolution() {
