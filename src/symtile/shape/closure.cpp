@@ -35,6 +35,10 @@ Wide ceil_div(Wide a, Wide b) { return -floor_div(-a, b); }
 
 }  // namespace
 
+/// Checks of chained broadcasts of unknown extents are polynomials of nested max and min whose size
+/// grows exponentially; no proof has use for them, and every proof would have to read them.
+static constexpr int kMaxFactWeight = 400;
+
 Closure::Closure(const Facts& facts) {
   for (const auto& [symbol, range] : facts.ranges()) {
     // A missing end is that of a dimension.
@@ -49,12 +53,15 @@ Closure::Closure(const Facts& facts) {
     const DimExpr difference = (e.a - e.b).substitute(equal_);
     if (auto solved = orient(difference, preferred)) {
       replace_symbol(solved->symbol, solved->value, false);
-    } else {
+    } else if (DimBuilder::weight(difference) <= kMaxFactWeight) {
       add_equality(difference);
     }
   }
   for (const auto& [e, d] : facts.divisors()) add_divisible(e, d);
-  for (const auto& e : facts.inequalities()) add_nonnegative(e.b - e.a);
+  for (const auto& e : facts.inequalities()) {
+    const DimExpr difference = e.b - e.a;
+    if (DimBuilder::weight(difference) <= kMaxFactWeight) add_nonnegative(difference);
+  }
   for (auto& e : nonnegative_) e = reduce(e);
   for (auto& e : zero_) e = reduce(e);
   for (auto& [e, d] : divisible_) e = reduce(e);
@@ -64,6 +71,7 @@ Closure::Closure(const Facts& facts) {
 void Closure::restrict(const std::string& symbol, const Interval& to) {
   Interval& r = ranges_.try_emplace(symbol, range(symbol)).first->second;
   r = intersect(r, to);
+  known_interval_.clear();
   if (r.is_empty()) contradictory_ = true;
 }
 

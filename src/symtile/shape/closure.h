@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "symtile/shape/answer_cache.h"
 #include "symtile/shape/facts.h"
 #include "symtile/shape/interval.h"
 
@@ -41,6 +42,11 @@ class Closure {
   const std::vector<std::pair<DimExpr, int64_t>>& divisible_facts() const { return divisible_; }
   bool contradictory() const { return contradictory_; }
 
+  /// e >= 0 and e == 0 of reduced expressions, and simplified forms; filled by who finds out.
+  const AnswerCache<bool>& known_nonnegative() const { return known_nonnegative_; }
+  const AnswerCache<bool>& known_zero() const { return known_zero_; }
+  const AnswerCache<DimExpr>& known_simple() const { return known_simple_; }
+
   /// A copy in which `symbol` is step*(fresh symbol) + offset; `out` receives that expression.
   Closure with_residue(const std::string& symbol, int64_t step, int64_t offset, DimExpr* out) const;
   /// A copy that also knows e >= 0 (of reduced expressions).
@@ -69,6 +75,9 @@ class Closure {
   std::vector<DimExpr> zero_;
   std::vector<std::pair<DimExpr, int64_t>> divisible_;
   bool contradictory_ = false;
+  AnswerCache<bool> known_nonnegative_, known_zero_;
+  AnswerCache<DimExpr> known_simple_;
+  AnswerCache<Interval> known_interval_;  ///< of large expressions; empty after a range changed
 };
 
 /// If `difference` == 0 can be solved for a symbol with coefficient 1 or -1: symbol and value.

@@ -37,6 +37,12 @@ Interval Closure::atom_interval(const DimAtom& atom) const {
 
 Interval Closure::interval(const DimExpr& e) const {
   if (e.is_unknown()) return {};
+  // Nested max and min share operands; walking them as a tree takes exponential time.
+  constexpr int kWorthKeeping = 12;
+  const bool large = DimBuilder::weight(e) >= kWorthKeeping;
+  if (large) {
+    if (const auto known = known_interval_.find(e)) return *known;
+  }
   Interval total = Interval::exactly(0);
   for (const DimTerm& t : e.terms()) {
     Interval value = Interval::exactly(t.coefficient);
@@ -45,7 +51,7 @@ Interval Closure::interval(const DimExpr& e) const {
     }
     total = total + value;
   }
-  return total;
+  return large ? known_interval_.keep(e, total) : total;
 }
 
 Residue Closure::atom_residue(const DimAtom& atom) const {

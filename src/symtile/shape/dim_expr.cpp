@@ -44,8 +44,10 @@ DimExpr DimBuilder::finish(std::vector<DimTerm> terms) {
   size_t h = 0x51ed270b;
   for (const DimTerm& t : terms) {
     h = mix(h, static_cast<size_t>(t.coefficient));
+    ++node->weight;
     for (const auto& [atom, power] : t.factors) {
       h = mix(h, static_cast<size_t>(atom.kind) * 131 + static_cast<size_t>(power));
+      ++node->weight;
       if (atom.kind == DimAtom::Kind::symbol) {
         h = mix(h, hash_text(atom.name));
         node->symbol_mask |= symbol_bit(atom.name);
@@ -58,6 +60,7 @@ DimExpr DimBuilder::finish(std::vector<DimTerm> terms) {
         h = mix(h, arg.node_->hash);
         node->symbol_mask |= arg.node_->symbol_mask;
         node->depth = std::max(node->depth, arg.node_->depth + 1);
+        node->weight = std::min(node->weight + arg.node_->weight, kMaxDimWeight);
       }
     }
   }

@@ -18,6 +18,7 @@ struct DimExpr::Node {
   size_t hash = 0;
   uint64_t symbol_mask = 0;  ///< one bit per symbol (by hash); no common bit: no common symbol
   int depth = 0;             ///< nesting of opaque terms
+  int weight = 0;            ///< terms and factors, those of operands included
   bool unknown = false;
   bool opaque = false;   ///< some factor is not a symbol
   bool has_mod = false;  ///< some factor is a floormod
@@ -28,6 +29,7 @@ struct DimExpr::Node {
 inline constexpr int kMaxDimDepth = 400;
 inline constexpr size_t kMaxDimTerms = 4096;
 inline constexpr int kMaxDimPower = 64;
+inline constexpr int kMaxDimWeight = 1 << 24;  ///< counts no further
 
 using DimFactors = std::vector<std::pair<DimAtom, int>>;
 
@@ -66,6 +68,7 @@ class DimBuilder {
   /// Replaces every occurrence of one atom.
   static DimExpr replace(const DimExpr& e, const DimAtom& from, const DimExpr& to);
   static bool has_opaque(const DimExpr& e) { return e.node_->opaque; }
+  static int weight(const DimExpr& e) { return e.node_->weight; }
   static uint64_t symbol_mask(const DimExpr& e) { return e.node_->symbol_mask; }
   static uint64_t symbol_bit(const std::string& name);
 

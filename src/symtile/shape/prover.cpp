@@ -11,6 +11,8 @@ namespace {
 
 constexpr int kMaxDepth = 4;
 constexpr int64_t kMaxResidues = 12;
+// Extents of several broadcasts nest max and min; programs about them are as much larger.
+constexpr int kWeightOfOneProgram = 24;
 
 // Some atom below `e`, operands first, that `wanted` accepts.
 template <typename Wanted>
@@ -91,8 +93,9 @@ bool Prover::nonnegative(const DimExpr& e) {
   if (e.is_unknown()) return false;
   if (closure_.contradictory()) return true;
   if (closure_.interval(e).is_nonnegative()) return true;
-  if (e.is_const() || refuted(e, false)) return false;
-  return search(closure_, e, 0);
+  if (e.is_const()) return false;
+  if (const auto known = closure_.known_nonnegative().find(e)) return *known;
+  return closure_.known_nonnegative().keep(e, !refuted(e, false) && search(closure_, e, 0));
 }
 
 bool Prover::is_zero(const DimExpr& e) {
@@ -101,8 +104,9 @@ bool Prover::is_zero(const DimExpr& e) {
   if (e.is_const()) return false;
   const Interval i = closure_.interval(e);
   if ((i.low && *i.low > 0) || (i.high && *i.high < 0)) return false;
-  if (refuted(e, true)) return false;
-  return search(closure_, e, 0) && search(closure_, -e, 0);
+  if (const auto known = closure_.known_zero().find(e)) return *known;
+  return closure_.known_zero().keep(
+      e, !refuted(e, true) && search(closure_, e, 0) && search(closure_, -e, 0));
 }
 
 bool Prover::is_nonzero(const DimExpr& e) {
@@ -133,7 +137,8 @@ std::optional<Wide> Prover::lower_bound(const DimExpr& e) {
 bool Prover::search(const Closure& closure, const DimExpr& given, int depth) {
   const DimExpr e = tightened(given);
   if (closure.contradictory() || closure.interval(e).is_nonnegative()) return true;
-  if (budget_-- <= 0) return false;
+  if (budget_ <= 0) return false;
+  budget_ -= 1 + DimBuilder::weight(e) / kWeightOfOneProgram;
   const auto bound = linear_lower_bound(e, relevant_constraints(closure, e), 0);
   if (bound && *bound >= 0) return true;
   if (depth >= kMaxDepth) return false;
@@ -145,6 +150,7 @@ bool Prover::split_extremum(const Closure& closure, const DimExpr& e, int depth)
     return a.kind == DimAtom::Kind::min || a.kind == DimAtom::Kind::max;
   });
   if (found == nullptr) return false;
+  budget_ -= 2 * DimBuilder::weight(e) / kWeightOfOneProgram;  // both cases rewrite everything
   const DimAtom atom = *found;
   const DimExpr& x = atom.args[0];
   const DimExpr& y = atom.args[1];

@@ -30,7 +30,7 @@ class Prover {
   bool refuted(const DimExpr& e, bool want_zero) const;
 
   const Closure& closure_;
-  int budget_ = 40;  ///< linear programs this question may still solve
+  int budget_ = 40;  ///< linear programs (of small expressions) this question may still solve
 };
 
 /// The inequalities worth giving to the linear program for a question about `e`: facts, the

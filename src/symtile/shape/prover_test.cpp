@@ -240,5 +240,24 @@ TEST(Prover, QuestionsAreFast) {
   EXPECT_LT(std::chrono::duration<double>(elapsed).count(), 4.0);
 }
 
+// What chained broadcasts of unknown extents give: each level doubles the formula and multiplies
+// its check. Without a limit on work per question this takes hours.
+TEST(Prover, AnswersAboutNestedBroadcastsInTime) {
+  Facts facts;
+  DimExpr extent = DimExpr::symbol("s0");
+  for (int i = 1; i < 8; ++i) {
+    const DimExpr next = DimExpr::symbol("s" + std::to_string(i));
+    facts.assume_equal((extent - next) * (extent - 1) * (next - 1), 0);
+    extent = max(extent, next) * min(min(extent, next), 1);
+  }
+  EXPECT_TRUE(facts.proves_le(0, extent));
+  EXPECT_TRUE(facts.proves_equal(extent + extent, 2 * extent));
+  EXPECT_FALSE(facts.proves_le(extent, DimExpr::symbol("s1")));
+  const DimExpr simple = facts.simplify(floordiv(4 * extent + 3, 4));
+  DimValues values;
+  for (int i = 0; i < 8; ++i) values["s" + std::to_string(i)] = i % 2 ? 5 : 1;
+  EXPECT_EQ(simple.evaluate(values), 5);
+}
+
 }  // namespace
 }  // namespace symtile

@@ -142,7 +142,9 @@ class Simplifier {
 DimExpr Facts::simplify(const DimExpr& a) const {
   if (a.is_unknown() || a.is_const()) return a;
   try {
-    return Simplifier(*closure()).simplify(a);
+    const auto known = closure();
+    if (auto simple = known->known_simple().find(a)) return *simple;
+    return known->known_simple().keep(a, Simplifier(*known).simplify(a));
   } catch (const DiagnosticError&) {
     return a;  // an intermediate step overflowed; the expression itself is still right
   }
