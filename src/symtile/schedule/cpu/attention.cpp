@@ -323,7 +323,9 @@ class Template {
   Stmt finish() {
     const std::string m = names_.fresh("m"), e = names_.fresh("e"),
                       inverse = names_.fresh("inverse");
-    const Expr sum = load(o_, type_, {var(m) * to_expr(width_) + var(e)}) * var(inverse, type_);
+    Expr sum = load(o_, type_, {var(m) * to_expr(width_) + var(e)}) * var(inverse, type_);
+    // Exponentials have a sum exactly when it is positive: the largest of them is 1.
+    if (a_.safe) sum = select(load(total_, type_, {var(m)}) > imm(type_, 0), sum, imm(type_, 0));
     Expr value = rewrite(a_.result, [&](const Expr& x) {
       return structurally_equal(x, a_.weighted) ? cast(x.dtype(), sum) : x;
     });

@@ -237,7 +237,7 @@ class Template {
 
 bool claims_attention(const TileFunction&, const ComputeForm& form, const GpuTarget& target) {
   const auto a = match_attention(squeeze_unit_axes(form));
-  return a && choose_tile(*a, target);
+  return a && !a->safe && choose_tile(*a, target);
 }
 
 TileFunction schedule_attention(const TileFunction& f, const ComputeForm& form,

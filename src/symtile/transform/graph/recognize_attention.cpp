@@ -151,6 +151,7 @@ bool is_attention(Attempt& a) {
   const auto scale = scale_of(a);
   if (!scale) return false;
   Attributes attrs{{"scale", *scale}};
+  if (a.has_matched("isnan")) attrs.set("safe", int64_t{1});
   if (a.values.count('n')) a.values['m'] = a.make("logical_not", {a.values['n']});
   const ValueId mask = a.values.count('m') ? a.values.at('m') : ValueId{};
   if (mask.valid()) {
@@ -209,11 +210,13 @@ constexpr PatternName kNames[] = {
     {"scores", "where(m, $scaled, f)"},
     {"scores", "where(n, f, $scaled)"},
     {"scores", "$scaled"},
+    {"weights", "softmax($scores)"},
+    {"weights", "where(isnan(softmax($scores)), 0, softmax($scores))"},
 };
 
 constexpr RewriteRule kRules[] = {
-    {"matmul(softmax($scores), v)", "transpose(attention(q, k, v, m))", of_rank_four},
-    {"matmul(softmax($scores), v)", "reshape(attention(q, k, v, m))", of_rank_three},
+    {"matmul($weights, v)", "transpose(attention(q, k, v, m))", of_rank_four},
+    {"matmul($weights, v)", "reshape(attention(q, k, v, m))", of_rank_three},
 };
 
 }  // namespace

@@ -130,6 +130,14 @@ std::optional<Attention> match_attention(const ComputeForm& form) {
       !loads(share->b, total.buffer))
     return std::nullopt;
   a.value = product->b;
+  a.result = rewrite(a.result, [&](const Expr& e) {
+    const auto* s = e.as<SelectExpr>();
+    const auto* c = s ? s->condition.as<UnaryExpr>() : nullptr;
+    const bool chooses = c && c->op == UnaryOp::isnan && loads(c->a, total.buffer);
+    if (!chooses || !is_immediate(s->then_value, 0)) return e;
+    a.safe = true;
+    return s->else_value;
+  });
   // Everything in the variables of the last stage.
   std::map<std::string, Expr> rename;
   const auto& weight = *share->a.as<UnaryExpr>()->a.as<BinaryExpr>();

@@ -25,6 +25,7 @@ struct Attention {
   Expr value;               ///< V over batch, key and column
   Expr weighted;            ///< the ReduceExpr inside `result`
   Expr result;              ///< value of the last stage
+  bool safe = false;        ///< where `total` is NaN, 0 stands for the weighted sum
   /// Keys are visible up to row + causal, included; the others take no part. None: all are.
   std::optional<Expr> causal;
 };
