@@ -20,7 +20,9 @@ struct Dialect {
   std::string shared_declaration;  ///< of an array in shared memory
   std::string block_index;         ///< i64 expressions
   std::string thread_index;
-  std::string shared_barrier;  ///< statements that the whole block reaches
+  /// Statements that the whole block reaches. `barrier warp` prints the first of them: where lanes
+  /// of a warp cannot be ordered alone, the whole block must reach it.
+  std::string shared_barrier;
   std::string global_barrier;
   std::string unroll_hint;  ///< a line before a loop
 };
