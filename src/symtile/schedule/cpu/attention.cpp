@@ -356,8 +356,11 @@ class Template {
 
 }  // namespace
 
-bool claims_attention(const TileFunction&, const ComputeForm& form) {
-  return match_attention(squeeze_unit_axes(form)).has_value();
+bool claims_attention(const TileFunction& f, const ComputeForm& form) {
+  if (!match_attention(squeeze_unit_axes(form))) return false;
+  // Equal elements may have flat addresses that are not simplified to the same text.
+  const LinearForm linear = linearize(f, form);
+  return match_attention({linear.temporaries, linear.stages}).has_value();
 }
 
 TileFunction schedule_attention(const TileFunction& f, const ComputeForm& form,

@@ -69,8 +69,11 @@ std::optional<Softmax> match_softmax(const ComputeForm& form) {
 
 }  // namespace
 
-bool claims_softmax(const TileFunction&, const ComputeForm& form) {
-  return match_softmax(squeeze_unit_axes(form)).has_value();
+bool claims_softmax(const TileFunction& f, const ComputeForm& form) {
+  if (!match_softmax(squeeze_unit_axes(form))) return false;
+  // Equal elements may have flat addresses that are not simplified to the same text.
+  const LinearForm linear = linearize(f, form);
+  return match_softmax({linear.temporaries, linear.stages}).has_value();
 }
 
 TileFunction schedule_softmax(const TileFunction& f, const ComputeForm& form, const CpuTarget&) {
