@@ -347,7 +347,9 @@ bool cheap_to_repeat(const TileFunction& producer) {
   const auto form = compute_form(producer);
   if (!form || form->stages.size() != 1 || producer.inputs.empty()) return false;
   if (classify(producer) > KernelKind::broadcast) return false;
-  if (evaluation_cost(form->stages.front().value) > 2) return false;
+  // A single element is computed once for all its readers: there is no memory to save.
+  const int64_t cost = evaluation_cost(form->stages.front().value);
+  if (cost > (product(producer.outputs.front().dims).is_const(1) ? 0 : 2)) return false;
   // Loading what it is made of must be no more work than loading the result.
   const Buffer& out = producer.outputs.front();
   int64_t bytes = 0;
