@@ -184,6 +184,17 @@ void reduction(Sketch& s) {
   s.result(s.behind(s.call(op, {x}, {{"axes", axes}, {"keepdims", int64_t{s.below(2)}}})));
 }
 
+/// Long reductions over leading axes: neighbouring results are neighbours in memory.
+void columns(Sketch& s) {
+  const DType t = s.chance(20) ? DType::i32 : s.real();
+  Dims dims = {s.extent({64, 65, 100, 131}), s.extent({1, 3, 4, 9, 17})};
+  if (s.chance(40)) dims.insert(dims.begin(), s.extent({1, 2, 3}));
+  const int64_t axis = static_cast<int64_t>(dims.size()) - 2;
+  const ValueId x = s.before(s.parameter(dims, t));
+  s.result(s.behind(s.call(s.one_of({"reduce_sum", "reduce_max", "reduce_min"}), {x},
+                           {{"axes", Ints{axis}}, {"keepdims", int64_t{s.below(2)}}})));
+}
+
 void softmax(Sketch& s) {
   ValueId x = s.before(s.parameter(random_dims(s, 1, 4), s.real()));
   const int64_t rank = static_cast<int64_t>(s.dims(x).size());
@@ -347,10 +358,19 @@ void attention(Sketch& s) {
 
 const std::vector<Family>& families() {
   static const std::vector<Family> all = {
-      {"attention", attention},   {"conv", conv},           {"conv_transpose", conv_transpose},
-      {"injective", injective},   {"int8", int8},           {"long_sum", long_sum},
-      {"matmul", matmul},         {"matvec", matvec},       {"normalisation", normalisation},
-      {"pooling", pooling},       {"reduction", reduction}, {"softmax", softmax},
+      {"attention", attention, "attention"},
+      {"columns", columns, "columns"},
+      {"conv", conv},
+      {"conv_transpose", conv_transpose},
+      {"injective", injective},
+      {"int8", int8},
+      {"long_sum", long_sum},
+      {"matmul", matmul, "contraction"},
+      {"matvec", matvec},
+      {"normalisation", normalisation, "rows"},
+      {"pooling", pooling},
+      {"reduction", reduction},
+      {"softmax", softmax, "rows"},
       {"statements", statements},
   };
   return all;

@@ -58,6 +58,7 @@ class Sketch {
 struct Family {
   const char* name;
   void (*build)(Sketch&);
+  const char* schedule = nullptr;  ///< the GPU schedule whose cases count; null: any
 };
 const std::vector<Family>& families();
 

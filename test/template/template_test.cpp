@@ -185,8 +185,9 @@ class Run {
         }
       }
       check(kernels);
-      if (alone || std::max(cpu_.passed, opencl_.passed) >= kLeastCases || total().failed > 10)
-        break;
+      int cases = std::max(cpu_.passed, opencl_.passed);
+      if (family_.schedule) cases = std::min(cases, by_schedule_[family_.schedule]);
+      if (alone || cases >= kLeastCases || total().failed > 10) break;
     }
     std::string schedules;
     for (const auto& [name, count] : schedules_) schedules += fmt::format(" {} {}", count, name);
@@ -200,6 +201,9 @@ class Run {
                skipped_);
     std::fflush(stdout);
   }
+
+  /// Passed cases of GPU kernels, by the schedule.
+  const std::map<std::string, int>& by_schedule() const { return by_schedule_; }
 
   Counts total() const {
     return {cpu_.passed + gpu_.passed + opencl_.passed, cpu_.failed + gpu_.failed + opencl_.failed,
@@ -302,6 +306,7 @@ class Run {
     if (why.empty()) {
       const std::lock_guard lock(mutex_);
       ++counts.passed;
+      if (&scheduled == &k.gpu) ++by_schedule_[k.gpu.attrs.get_text("schedule", "none")];
       return;
     }
     std::string text;
@@ -329,7 +334,7 @@ class Run {
   Plan plan_;
   Counts cpu_, gpu_, opencl_;
   int skipped_ = 0;
-  std::map<std::string, int> schedules_;
+  std::map<std::string, int> schedules_, by_schedule_;
 };
 
 int run(const std::string& only, std::optional<unsigned> seed, bool on_opencl) {
@@ -340,6 +345,7 @@ int run(const std::string& only, std::optional<unsigned> seed, bool on_opencl) {
     }
   }
   Counts all;
+  std::map<std::string, int> by_schedule;
   bool found = false;
   for (const Family& family : families()) {
     if (!only.empty() && only != family.name) continue;
@@ -348,6 +354,7 @@ int run(const std::string& only, std::optional<unsigned> seed, bool on_opencl) {
     Run r(family, on_opencl);
     r.run(seed.value_or(1), seed.has_value());
     const Counts c = r.total();
+    for (const auto& [name, count] : r.by_schedule()) by_schedule[name] += count;
     all = {all.passed + c.passed, all.failed + c.failed, all.skipped + c.skipped};
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     fmt::print("{}: {:.1f} s\n", family.name, seconds.count());
@@ -356,6 +363,8 @@ int run(const std::string& only, std::optional<unsigned> seed, bool on_opencl) {
     fmt::print("FAILED: no family '{}'\n", only);
     return 1;
   }
+  for (const auto& [name, count] : by_schedule)
+    fmt::print("GPU schedule {}: {} cases\n", name, count);
   fmt::print("{} passed, {} failed, {} skipped\n", all.passed, all.failed, all.skipped);
   return all.failed == 0 ? 0 : 1;
 }

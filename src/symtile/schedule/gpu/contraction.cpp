@@ -1,5 +1,7 @@
 #include "symtile/schedule/gpu/contraction.h"
 
+#include <algorithm>
+
 #include "symtile/base/check.h"
 #include "symtile/schedule/gpu/grid.h"
 
@@ -329,7 +331,17 @@ TileFunction schedule_contraction(const TileFunction& f, const ComputeForm& form
                                   const GpuTarget& target) {
   const std::vector<ContractionTile> tiles = contraction_tiles(target);
   SYMTILE_CHECK(!tiles.empty(), "no tile fits the target '{}'", target.name);
-  return schedule_contraction(f, form, target, tiles.front());
+  const auto c = match_contraction(squeeze_unit_axes(form), f.facts);
+  SYMTILE_CHECK(c.has_value(), "function '{}' is no contraction", f.name);
+  // The first tile that is not twice as large as the output is known to be.
+  const auto fits = [&](const std::vector<Axis>& axes, int64_t tile) {
+    const auto most = f.facts.upper_bound(extent_of(axes));
+    return !most || tile < 2 * std::max<int64_t>(*most, 1);
+  };
+  const auto it = std::find_if(tiles.begin(), tiles.end(), [&](const ContractionTile& t) {
+    return fits(c->rows, t.m()) && fits(c->cols, t.n());
+  });
+  return schedule_contraction(f, form, target, it == tiles.end() ? tiles.front() : *it);
 }
 
 TileFunction schedule_contraction(const TileFunction& f, const ComputeForm& form,

@@ -37,7 +37,8 @@ class Launches {
       std::vector<Expr> indices;
       for (const Axis& axis : c->axes) indices.push_back(var(axis.name));
       launches_.push_back(stage_launch({c->buffer, std::move(indices), c->axes, c->value}, f_.facts,
-                                       target_, names_));
+                                       target_, names_)
+                              .launch);
     } else if (const auto* loop = as<ForStmt>(s); loop && loop->kind == LoopKind::parallel) {
       launches_.push_back(parallel_launch(*loop));
     } else if (s) {
@@ -162,20 +163,20 @@ class Launches {
 
 }  // namespace
 
-Stmt stage_launch(const Stage& stage, const Facts& function_facts, const GpuTarget& target,
-                  NameSource& names) {
+StageLaunch stage_launch(const Stage& stage, const Facts& function_facts, const GpuTarget& target,
+                         NameSource& names) {
   Facts facts = function_facts;
   add_axis_facts(facts, stage.axes);
   visit(stage.value, [&](const Expr& e) {
     if (const auto* r = e.as<ReduceExpr>()) add_axis_facts(facts, r->axes);
   });
-  if (wants_columns(stage, facts)) return column_launch(stage, facts, target, names);
-  if (!wants_group(stage, facts)) return grid_launch(stage, facts, target, names);
+  if (wants_columns(stage, facts)) return {"columns", column_launch(stage, facts, target, names)};
+  if (!wants_group(stage, facts)) return {"grid", grid_launch(stage, facts, target, names)};
   RowProgram program;
   program.rows = stage.axes;
   program.stages = {{stage.buffer, stage.indices, {}, stage.value}};
   program.facts = facts;
-  return row_launch(program, target, names).launch;
+  return {"rows", row_launch(program, target, names).launch};
 }
 
 bool is_gpu_kernel(const TileFunction& f) {

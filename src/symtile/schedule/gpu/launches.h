@@ -11,9 +11,13 @@
 
 namespace symtile::gpu {
 
+struct StageLaunch {
+  const char* schedule;  ///< "columns", "grid" or "rows"
+  Stmt launch;
+};
 /// One launch for one stage: by groups when its reduction is long, else one work-item an element.
-Stmt stage_launch(const Stage& stage, const Facts& facts, const GpuTarget& target,
-                  NameSource& names);
+StageLaunch stage_launch(const Stage& stage, const Facts& facts, const GpuTarget& target,
+                         NameSource& names);
 
 TileFunction schedule_launches(const TileFunction& f, const GpuTarget& target);
 

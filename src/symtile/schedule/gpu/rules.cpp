@@ -106,6 +106,7 @@ TileFunction schedule_rules(const TileFunction& f, const ComputeForm& original,
     if (const size_t p = shared_prefix(form, f.facts); p > 0 && !reads_results(f, form))
       return finish_schedule(f, linear, by_rows(f, form, p, target, names), "rows");
   }
+  const char* name = several ? "launches" : "contraction";
   std::vector<Stmt> launches;
   for (size_t i = 0; i < linear.stages.size(); ++i) {
     if (product(original.stages[i])) {
@@ -113,10 +114,11 @@ TileFunction schedule_rules(const TileFunction& f, const ComputeForm& original,
           schedule_contraction(alone(f, original, i), ComputeForm{{}, {original.stages[i]}}, target)
               .body);
     } else {
-      launches.push_back(stage_launch(stage_of(linear, i), linear.facts, target, names));
+      StageLaunch one = stage_launch(stage_of(linear, i), linear.facts, target, names);
+      launches.push_back(std::move(one.launch));
+      if (!several) name = one.schedule;
     }
   }
-  const char* name = launches.size() > 1 ? "launches" : "grid";
   return finish_schedule(f, linear, with_workspace(linear.temporaries, block(std::move(launches))),
                          name);
 }
