@@ -10,6 +10,7 @@ namespace {
 
 /// Rows this many bytes apart (or a multiple) meet in a few sets of the L1 cache.
 constexpr int64_t kAliasBytes = 2048;
+constexpr int64_t kColumnsWorthPacking = 128;
 /// A task gets no fewer columns than this only to make more tasks.
 constexpr int64_t kFewestColumns = 64;
 /// Where the extents allow, there are as many tasks as this: some for each of a few threads.
@@ -118,7 +119,9 @@ bool ContractionTemplate::row_is_direct() const {
   if (affine->coefficient("_m").is_const(1)) return true;
   const auto pitch = affine->coefficient("_m").as_const();
   if (!pitch) return false;
-  return blocks_.is_const(1) || *pitch * size_of(acc_type_) % kAliasBytes != 0;
+  // Few columns do not pay for packing.
+  const bool aliases = *pitch * size_of(acc_type_) % kAliasBytes == 0;
+  return !aliases || blocks_.is_const(1) || tile_.nc < kColumnsWorthPacking;
 }
 
 TileFunction ContractionTemplate::build() {
@@ -131,10 +134,13 @@ TileFunction ContractionTemplate::build() {
   m0_ = names_.fresh("m0");
   n_len_ = names_.fresh("nlen");
   m_len_ = names_.fresh("mlen");
-  Stmt body = let_all({{n0_, var(nb) * to_expr(nt_)},
-                       {m0_, var(mb) * to_expr(mt_)},
-                       {n_len_, min(to_expr(nt_), to_expr(n_extent_) - var(n0_))},
-                       {m_len_, min(to_expr(mt_), to_expr(m_extent_) - var(m0_))}},
+  const std::string nt = names_.fresh("nt"), mt = names_.fresh("mt");
+  Stmt body = let_all({{nt, to_expr(nt_)},
+                       {mt, to_expr(mt_)},
+                       {n0_, var(nb) * var(nt)},
+                       {m0_, var(mb) * var(mt)},
+                       {n_len_, min(var(nt), to_expr(n_extent_) - var(n0_))},
+                       {m_len_, min(var(mt), to_expr(m_extent_) - var(m0_))}},
                       task());
   return finish_schedule(f_, linear_, parallel_over(tasks, p, std::move(body)), "contraction");
 }
