@@ -7,7 +7,7 @@ namespace symtile::codegen {
 namespace {
 
 /// Loops are not cut into pieces shorter than this.
-constexpr int64_t kShortestSegment = 8;
+constexpr int64_t kShortestSegment = 5;
 
 bool is_reduction_op(BinaryOp op) {
   switch (op) {

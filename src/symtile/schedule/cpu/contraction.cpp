@@ -59,14 +59,16 @@ void ContractionTemplate::shrink_rows() {
   }
 }
 
-/// Columns of a task: as many as stay in cache, fewer where that makes work for several threads;
-/// unlike a cut across the rows, it packs nothing twice.
+/// Columns of a task: as many as stay in cache, fewer where that makes work for several threads.
 void ContractionTemplate::choose_columns() {
   const auto n = n_extent_.as_const();
   if (n && *n <= tile_.nr / 2 && tile_.nr / 2 >= lanes_) tile_.nr /= 2;
   const int64_t least = std::min(kFewestColumns, tile_.nc);
   const DimExpr blocks = max(ceildiv(n_extent_, tile_.nc), 1);
-  const DimExpr tasks = ceildiv(kFewestTasks, max(extent_of(c_.batch), 1));
+  // A cut across the columns reads all rows again, one across the rows packs all columns again.
+  const auto m = m_extent_.as_const();
+  const bool tall = m && n && *m > *n;
+  const DimExpr tasks = tall ? DimExpr(1) : ceildiv(kFewestTasks, max(extent_of(c_.batch), 1));
   const DimExpr even = max(ceildiv(n_extent_, max(blocks, tasks)), least);
   nt_ = f_.facts.simplify(min(round_up(even, kPanel), tile_.nc));
   if (const auto nt = nt_.as_const()) tile_.nc = *nt;

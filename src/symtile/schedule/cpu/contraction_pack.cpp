@@ -7,7 +7,7 @@ namespace symtile {
 namespace {
 
 /// Shorter runs of contiguous columns are gathered instead of copied piece by piece.
-constexpr int64_t kShortestSegment = 8;
+constexpr int64_t kShortestSegment = 5;
 
 struct Interval {
   int64_t low, high;

@@ -91,7 +91,8 @@ class Prepacker {
   explicit Prepacker(Module& module) : module_(module) {}
 
   void run(GraphFunction& f) {
-    const std::vector<int> defs = defining_bindings(f);
+    // Bindings are moved away as they are passed: their constants are kept here.
+    std::unordered_map<int32_t, Constant> constants;
     std::vector<Binding> out;
     std::map<std::pair<int32_t, bool>, ValueId> packed;
     std::vector<Binding> bindings = std::move(f.bindings);
@@ -101,7 +102,8 @@ class Prepacker {
       const auto operand = call ? packable(module_.tile(call->callee)) : std::nullopt;
       if (operand) {
         ValueId& weight = call->args[static_cast<size_t>(operand->input)];
-        const Constant data = constant_in(bindings, defs, weight);
+        const auto known = constants.find(weight.index);
+        const Constant data = known == constants.end() ? nullptr : known->second;
         if (data) {
           ValueId& replacement = packed[{weight.index, operand->transposed()}];
           if (!replacement.valid()) {
@@ -115,21 +117,13 @@ class Prepacker {
           call->callee = kernel_for(call->callee, *operand);
         }
       }
+      if (const auto* c = std::get_if<ConstantNode>(&b.node)) constants[b.result.index] = c->data;
       out.push_back(std::move(b));
     }
     f.bindings = std::move(out);
   }
 
  private:
-  static Constant constant_in(const std::vector<Binding>& bindings, const std::vector<int>& defs,
-                              ValueId id) {
-    const int def =
-        static_cast<size_t>(id.index) < defs.size() ? defs[static_cast<size_t>(id.index)] : -1;
-    const auto* node =
-        def >= 0 ? std::get_if<ConstantNode>(&bindings[static_cast<size_t>(def)].node) : nullptr;
-    return node ? node->data : nullptr;
-  }
-
   std::string kernel_for(const std::string& name, const Operand& operand) {
     std::string& packed = kernels_[name];
     if (packed.empty()) {
