@@ -139,7 +139,8 @@ Value* KernelCodegen::load_lanes(const BufferSlot& slot, const Lanes& flat) {
   if (!mask_ && stride && (*stride == -1 || (*stride > 1 && *stride <= kMaxShuffledStride))) {
     return load_strided(slot, flat, *stride);
   }
-  if (mask_ && lane_count(mask_) > 0 && stride && *stride > 1 && *stride <= kMaxShuffledStride && masks_loads(slot.dtype)) {
+  if (mask_ && lane_count(mask_) > 0 && stride && *stride > 1 && *stride <= kMaxShuffledStride &&
+      masks_loads(slot.dtype)) {
     return load_strided_masked(slot, flat, *stride);
   }
   return annotate(b_.CreateMaskedGather(vector, pointers(slot, flat, mask_), align), slot);
