@@ -2,6 +2,7 @@
 // accident, because its bytes are stored inverted, and whose kernels are those of test_kernels.c.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 
 #include "symtile/base/check.h"

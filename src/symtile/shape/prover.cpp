@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 
 #include "symtile/shape/dim_node.h"
 #include "symtile/shape/linear.h"

@@ -1,4 +1,5 @@
 // Expressions: loads, selects, reductions, and what is computed once.
+#include <algorithm>
 #include <limits>
 #include <utility>
 

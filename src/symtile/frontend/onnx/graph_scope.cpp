@@ -1,5 +1,7 @@
 #include "symtile/frontend/onnx/graph_scope.h"
 
+#include <algorithm>
+
 namespace symtile::onnx_import {
 
 EntryPtr entry_of(Constant constant) {

@@ -1,5 +1,6 @@
 // Computes equal things once: bindings of one function with equal right-hand sides, equal constants
 // among them, become one. Calls of graph functions stay, they may do anything.
+#include <algorithm>
 #include <bit>
 #include <unordered_map>
 
