@@ -166,7 +166,8 @@ class Merger {
   /// Merges the convolutions that read the same value as binding i, if i is the first of them.
   bool merge_convolutions_at(int i) {
     const OpCall* first = call(i);
-    if (!first || !is_plain_convolution(first, first->args[0])) return false;
+    if (!first || first->args.empty()) return false;  // `full` has no operands
+    if (!is_plain_convolution(first, first->args[0])) return false;
     const ValueId x = first->args[0];
     const Constant w = constant_of(f_, defs_, first->args[1]);
     std::vector<int> all, ends;
