@@ -10,8 +10,6 @@ target_compile_options(symtile_flags INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-may
 # With it ccache can serve files that use a precompiled header.
 target_compile_options(symtile_flags INTERFACE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
 if(SYMTILE_SANITIZE)
-  # An element beyond the end of a vector is found also where its memory happens to be readable.
-  target_compile_definitions(symtile_flags INTERFACE _GLIBCXX_ASSERTIONS)
   target_compile_options(symtile_flags INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=all
     -fno-omit-frame-pointer)
   target_link_options(symtile_flags INTERFACE -fsanitize=address,undefined)
