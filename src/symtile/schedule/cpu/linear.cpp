@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "symtile/base/check.h"
+#include "symtile/diag/diagnostic.h"
 
 namespace symtile {
 namespace {
@@ -96,7 +97,14 @@ void add_axis_facts(Facts& facts, const std::vector<Axis>& axes) {
     const auto high = facts.upper_bound(a.extent);
     facts.bound(a.name, 0,
                 high ? std::optional<int64_t>(std::max<int64_t>(*high - 1, 0)) : std::nullopt);
-    if (!a.extent.is_const()) facts.assume_le(DimExpr::symbol(a.name) + 1, a.extent);
+    if (a.extent.is_const()) continue;
+    try {
+      Facts inside = facts;
+      inside.assume_le(DimExpr::symbol(a.name) + 1, a.extent);
+      facts = std::move(inside);
+    } catch (const DiagnosticError&) {
+      // The extent is 0: the loop never runs, and nothing need be known inside.
+    }
   }
 }
 
