@@ -8,7 +8,7 @@
 resnet50, bert_base, gpt2_block and llama_block come from the exporter that traces (opset 17);
 bert_base_dynamo and the like from the newer one that captures bytecode. All dimensions that vary are
 symbolic. PyTorch is installed into an environment in the cache; where it cannot be, this prints
-`SKIP: reason` and exits with 77.
+`SKIP: reason` and exits with 77. SYMTILE_EXPORT=0 skips too: PyTorch and its models are 2 GB.
 """
 
 import argparse
@@ -22,6 +22,9 @@ import warnings
 import fetch_models
 import reference_env
 
+if os.environ.get("SYMTILE_EXPORT") == "0":
+    print("SKIP: SYMTILE_EXPORT is 0, nothing is exported from PyTorch")
+    sys.exit(reference_env.SKIPPED)
 REQUIREMENTS = pathlib.Path(__file__).with_name("requirements-export.txt")
 reference_env.enter(REQUIREMENTS, ("numpy", "onnx", "torch"), "SYMTILE_EXPORT_ENV", "PyTorch")
 
