@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "symtile/base/check.h"
+#include "symtile/ir/reduction.h"
 #include "symtile/ir/scalar_eval.h"
 
 namespace symtile {
@@ -217,7 +218,7 @@ class TileRun {
     for_each_index(extents, [&](const std::vector<int64_t>& index) {
       for (size_t i = 0; i < index.size(); ++i) variables_[r.axes[i].name] = index[i];
       const Number x = eval(r.body);
-      if (r.kind >= ReduceKind::argmax) {
+      if (is_arg_reduction(r.kind)) {
         if (first || better(r.kind, real, t, x, acc)) {
           acc = x;
           best = step;
@@ -229,7 +230,7 @@ class TileRun {
       ++step;
     });
     for (const Axis& a : r.axes) variables_.erase(a.name);
-    return r.kind >= ReduceKind::argmax ? Number{0, best} : acc;
+    return is_arg_reduction(r.kind) ? Number{0, best} : acc;
   }
 
   static Number identity(ReduceKind kind, DType t) {
@@ -250,25 +251,8 @@ class TileRun {
     }
   }
 
-  static BinaryOp operator_of(ReduceKind kind) {
-    switch (kind) {
-      case ReduceKind::sum:
-        return BinaryOp::add;
-      case ReduceKind::prod:
-        return BinaryOp::mul;
-      case ReduceKind::max:
-        return BinaryOp::max;
-      case ReduceKind::min:
-        return BinaryOp::min;
-      case ReduceKind::any:
-        return BinaryOp::logical_or;
-      default:
-        return BinaryOp::logical_and;
-    }
-  }
-
   static Number combine(ReduceKind kind, bool real, DType t, const Number& a, const Number& b) {
-    const BinaryOp op = operator_of(kind);
+    const BinaryOp op = combining_operator(kind);
     if (real) return {eval_binary(op, a.real, b.real), 0};
     return {0, eval_binary_int(op, t, a.integer, b.integer)};
   }

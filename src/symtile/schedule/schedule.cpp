@@ -1,5 +1,8 @@
 #include "symtile/schedule/schedule.h"
 
+#include <optional>
+#include <span>
+
 #include "symtile/base/check.h"
 #include "symtile/schedule/cpu/attention.h"
 #include "symtile/schedule/cpu/contraction.h"
@@ -16,40 +19,39 @@ namespace symtile {
 namespace {
 
 /// A template claims a function by returning a schedule for it.
+template <typename Target>
 struct ScheduleTemplate {
   const char* name;
-  bool (*claims)(const TileFunction&, const ComputeForm&);
-  TileFunction (*schedule)(const TileFunction&, const ComputeForm&, const CpuTarget&);
+  std::optional<TileFunction> (*schedule)(const TileFunction&, const ComputeForm&, const Target&);
 };
 
 /// In order of preference; the last one takes everything.
-constexpr ScheduleTemplate kTemplates[] = {
-    {"contraction",
-     [](const TileFunction& f, const ComputeForm& form) {
-       return match_contraction(squeeze_unit_axes(form), f.facts).has_value();
-     },
-     schedule_contraction},
-    {"attention", claims_attention, schedule_attention},
-    {"window_reduction", is_window_reduction, schedule_window_reduction},
-    {"softmax", claims_softmax, schedule_softmax},
-    {"rows", [](const TileFunction&, const ComputeForm&) { return true; }, schedule_rows},
+constexpr ScheduleTemplate<CpuTarget> kCpuTemplates[] = {
+    {"contraction", schedule_contraction},
+    {"attention", schedule_attention},
+    {"window_reduction", schedule_window_reduction},
+    {"softmax", schedule_softmax},
+    {"rows", [](const auto&... given) { return std::optional(schedule_rows(given...)); }},
+};
+constexpr ScheduleTemplate<GpuTarget> kGpuTemplates[] = {
+    {"attention", gpu::schedule_attention},
+    {"contraction", gpu::schedule_contraction},
+    {"rules", [](const auto&... given) { return std::optional(gpu::schedule_rules(given...)); }},
 };
 
-struct GpuTemplate {
+struct Chosen {
   const char* name;
-  bool (*claims)(const TileFunction&, const ComputeForm&, const GpuTarget&);
-  TileFunction (*schedule)(const TileFunction&, const ComputeForm&, const GpuTarget&);
+  TileFunction schedule;
 };
-constexpr GpuTemplate kGpuTemplates[] = {
-    {"attention", gpu::claims_attention, gpu::schedule_attention},
-    {"contraction",
-     [](const TileFunction& f, const ComputeForm& form, const GpuTarget&) {
-       return gpu::claims_contraction(f, form);
-     },
-     gpu::schedule_contraction},
-    {"rules", [](const TileFunction&, const ComputeForm&, const GpuTarget&) { return true; },
-     gpu::schedule_rules},
-};
+
+template <typename Target>
+Chosen choose(std::span<const ScheduleTemplate<Target>> templates, const TileFunction& f,
+              const ComputeForm& form, const Target& target) {
+  for (const ScheduleTemplate<Target>& t : templates) {
+    if (auto schedule = t.schedule(f, form, target)) return {t.name, *std::move(schedule)};
+  }
+  SYMTILE_UNREACHABLE("no template takes '{}'", f.name);
+}
 
 }  // namespace
 
@@ -57,28 +59,18 @@ TileFunction schedule_for_gpu(const TileFunction& f, const GpuTarget& target) {
   if (gpu::is_gpu_kernel(f)) return f;
   const auto form = compute_form(f);
   if (!form) return gpu::schedule_launches(f, target);
-  for (const GpuTemplate& t : kGpuTemplates) {
-    if (t.claims(f, *form, target)) return t.schedule(f, *form, target);
-  }
-  SYMTILE_UNREACHABLE();
+  return choose<GpuTarget>(kGpuTemplates, f, *form, target).schedule;
 }
 
 TileFunction schedule_for_cpu(const TileFunction& f, const CpuTarget& target) {
   const auto form = compute_form(f);
   if (!form) return schedule_statements(f);
-  for (const ScheduleTemplate& t : kTemplates) {
-    if (t.claims(f, *form)) return t.schedule(f, *form, target);
-  }
-  SYMTILE_UNREACHABLE();
+  return choose<CpuTarget>(kCpuTemplates, f, *form, target).schedule;
 }
 
-std::string schedule_name(const TileFunction& f, const CpuTarget&) {
+std::string schedule_name(const TileFunction& f, const CpuTarget& target) {
   const auto form = compute_form(f);
-  if (!form) return "statements";
-  for (const ScheduleTemplate& t : kTemplates) {
-    if (t.claims(f, *form)) return t.name;
-  }
-  SYMTILE_UNREACHABLE();
+  return form ? choose<CpuTarget>(kCpuTemplates, f, *form, target).name : "statements";
 }
 
 }  // namespace symtile

@@ -1,11 +1,11 @@
 // Expressions: loads, selects, reductions, and what is computed once.
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "symtile/backend/c_source/printer.h"
 #include "symtile/base/check.h"
 #include "symtile/ir/expr_node.h"
+#include "symtile/ir/reduction.h"
 #include "symtile/ir/scalar_eval.h"
 
 namespace symtile::c_source {
@@ -13,45 +13,6 @@ namespace {
 
 /// C compilers limit the nesting of parentheses (often to 256).
 constexpr int kMaxDepth = 40;
-
-BinaryOp operator_of(ReduceKind kind) {
-  switch (kind) {
-    case ReduceKind::sum:
-      return BinaryOp::add;
-    case ReduceKind::prod:
-      return BinaryOp::mul;
-    case ReduceKind::max:
-      return BinaryOp::max;
-    case ReduceKind::min:
-      return BinaryOp::min;
-    case ReduceKind::any:
-      return BinaryOp::logical_or;
-    case ReduceKind::all:
-      return BinaryOp::logical_and;
-    default:
-      SYMTILE_UNREACHABLE("'{}' combines nothing", name_of(kind));
-  }
-}
-
-Expr identity_of(ReduceKind kind, DType dtype) {
-  const double infinity = std::numeric_limits<double>::infinity();
-  switch (kind) {
-    case ReduceKind::sum:
-      return imm(dtype, 0);
-    case ReduceKind::prod:
-      return imm(dtype, 1);
-    case ReduceKind::any:
-      return bool_imm(false);
-    case ReduceKind::all:
-      return bool_imm(true);
-    case ReduceKind::max:
-    case ReduceKind::argmax:
-    case ReduceKind::argmax_last:
-      return imm(dtype, -infinity);
-    default:
-      return imm(dtype, infinity);
-  }
-}
 
 bool is_leaf(const Expr& e) { return e.as<IntImm>() || e.as<FloatImm>() || e.as<VarRef>(); }
 
@@ -159,7 +120,7 @@ Value Printer::print_select(const SelectExpr& n) {
 }
 
 Value Printer::print_reduce(const ReduceExpr& n) {
-  const bool is_arg = n.kind >= ReduceKind::argmax;
+  const bool is_arg = is_arg_reduction(n.kind);
   const DType dtype = n.body.dtype();
   const std::string sum = fresh_temporary();
   line(fmt::format("{} {} = {};", compute_type(dtype), sum,
@@ -192,7 +153,7 @@ Value Printer::print_reduce(const ReduceExpr& n) {
 void Printer::print_reduce_step(const ReduceExpr& n, const std::string& sum,
                                 const std::string& best, const std::string& at) {
   const DType dtype = n.body.dtype();
-  if (n.kind >= ReduceKind::argmax) {
+  if (is_arg_reduction(n.kind)) {
     const bool is_max = n.kind == ReduceKind::argmax || n.kind == ReduceKind::argmax_last;
     const bool last = n.kind == ReduceKind::argmax_last || n.kind == ReduceKind::argmin_last;
     const std::string x = fresh_temporary();
@@ -210,7 +171,7 @@ void Printer::print_reduce_step(const ReduceExpr& n, const std::string& sum,
     });
     return;
   }
-  const BinaryOp op = operator_of(n.kind);
+  const BinaryOp op = combining_operator(n.kind);
   const auto* product = n.body.as<BinaryExpr>();
   if (op == BinaryOp::add && is_float(dtype) && product && product->op == BinaryOp::mul) {
     const Value a = print(product->a), b = print(product->b);

@@ -1,6 +1,7 @@
 // Reduce expressions: a loop nest around a scalar (or one vector) accumulator.
 
 #include "symtile/backend/llvm/kernel_codegen.h"
+#include "symtile/ir/reduction.h"
 
 namespace symtile::codegen {
 
@@ -10,25 +11,6 @@ namespace {
 
 /// Reductions over this many points or fewer (pooling windows, say) are expanded.
 constexpr int64_t kMaxUnrolledPoints = 16;
-
-BinaryOp operator_of(ReduceKind kind) {
-  switch (kind) {
-    case ReduceKind::sum:
-      return BinaryOp::add;
-    case ReduceKind::prod:
-      return BinaryOp::mul;
-    case ReduceKind::max:
-      return BinaryOp::max;
-    case ReduceKind::min:
-      return BinaryOp::min;
-    case ReduceKind::any:
-      return BinaryOp::logical_or;
-    case ReduceKind::all:
-      return BinaryOp::logical_and;
-    default:
-      SYMTILE_UNREACHABLE("{} has no operator", name_of(kind));
-  }
-}
 
 }  // namespace
 
@@ -70,7 +52,7 @@ Lanes KernelCodegen::emit_reduce(const ReduceExpr& n) {
   }
   const auto count = points.as_const();
   const bool unroll = count && *count <= kMaxUnrolledPoints;
-  const BinaryOp op = operator_of(n.kind);
+  const BinaryOp op = combining_operator(n.kind);
   const DType dtype = n.dtype;
   const bool spread = lanes_ > 1 && varies(n.body);
   llvm::Constant* neutral = ops_.identity(op, dtype);

@@ -80,7 +80,6 @@ class Machine {
   void reduce(const ExprCode& e, const Lanes& lanes, Values& out);
   void reduce_lane_by_lane(const ExprCode& e, const Lanes& lanes, Values& out);
   static void start(ReduceKind kind, DType t, Values& acc, size_t n);
-  static BinaryOp operator_of(ReduceKind kind);
   static bool better(ReduceKind kind, DType t, const Values& x, const Values& best, size_t k);
 
   // Statements.

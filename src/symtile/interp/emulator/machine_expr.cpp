@@ -6,6 +6,7 @@
 
 #include "symtile/base/check.h"
 #include "symtile/interp/emulator/machine.h"
+#include "symtile/ir/reduction.h"
 #include "symtile/ir/text_format.h"
 
 namespace symtile::emulation {
@@ -302,7 +303,7 @@ void Machine::reduce(const ExprCode& e, const Lanes& lanes, Values& out) {
   }
   const ExprCode& body = e.parts[rank];
   const bool real = is_float(body.dtype);
-  const bool position = e.reduction >= ReduceKind::argmax;
+  const bool position = is_arg_reduction(e.reduction);
   Pool::Borrowed acc(pool_), at(pool_), x(pool_);
   acc->prepare(n, real);
   at->prepare(n, false);
@@ -321,7 +322,7 @@ void Machine::reduce(const ExprCode& e, const Lanes& lanes, Values& out) {
       }
     } else {
       Pool::Borrowed next(pool_);
-      apply_binary(operator_of(e.reduction), body.dtype, *acc, *x, *next, n);
+      apply_binary(combining_operator(e.reduction), body.dtype, *acc, *x, *next, n);
       std::swap(*acc, *next);
     }
     ++step;
@@ -348,23 +349,6 @@ void Machine::start(ReduceKind kind, DType t, Values& acc, size_t n) {
     std::fill_n(acc.real.begin(), n, real);
   } else {
     std::fill_n(acc.integer.begin(), n, cast_float_to_int(t, real));
-  }
-}
-
-BinaryOp Machine::operator_of(ReduceKind kind) {
-  switch (kind) {
-    case ReduceKind::sum:
-      return BinaryOp::add;
-    case ReduceKind::prod:
-      return BinaryOp::mul;
-    case ReduceKind::max:
-      return BinaryOp::max;
-    case ReduceKind::min:
-      return BinaryOp::min;
-    case ReduceKind::any:
-      return BinaryOp::logical_or;
-    default:
-      return BinaryOp::logical_and;
   }
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "symtile/base/check.h"
 #include "symtile/schedule/cpu/loops.h"
 #include "symtile/transform/tile/attention.h"
 
@@ -36,11 +35,8 @@ TileSizes tile_sizes(const CpuTarget& t, DType dtype) {
 
 class Template {
  public:
-  Template(const TileFunction& f, const ComputeForm& form, const CpuTarget& target)
-      : f_(f), linear_(linearize(f, form)), names_(f) {
-    auto matched = match_attention({linear_.temporaries, linear_.stages});
-    SYMTILE_CHECK(matched.has_value(), "function '{}' is no attention", f.name);
-    a_ = std::move(*matched);
+  Template(const TileFunction& f, LinearForm linear, Attention attention, const CpuTarget& target)
+      : f_(f), linear_(std::move(linear)), names_(f), a_(std::move(attention)) {
     type_ = a_.product.dtype();
     sizes_ = tile_sizes(target, type_);
     rows_ = a_.row ? f.facts.simplify(a_.row->extent) : DimExpr(1);
@@ -356,16 +352,14 @@ class Template {
 
 }  // namespace
 
-bool claims_attention(const TileFunction& f, const ComputeForm& form) {
-  if (!match_attention(squeeze_unit_axes(form))) return false;
+std::optional<TileFunction> schedule_attention(const TileFunction& f, const ComputeForm& form,
+                                               const CpuTarget& target) {
+  if (!match_attention(squeeze_unit_axes(form))) return std::nullopt;
+  LinearForm linear = linearize(f, form);
   // Equal elements may have flat addresses that are not simplified to the same text.
-  const LinearForm linear = linearize(f, form);
-  return match_attention({linear.temporaries, linear.stages}).has_value();
-}
-
-TileFunction schedule_attention(const TileFunction& f, const ComputeForm& form,
-                                const CpuTarget& target) {
-  return Template(f, form, target).build();
+  auto matched = match_attention({linear.temporaries, linear.stages});
+  if (!matched) return std::nullopt;
+  return Template(f, std::move(linear), std::move(*matched), target).build();
 }
 
 }  // namespace symtile

@@ -9,8 +9,8 @@
 
 namespace symtile {
 
-bool claims_attention(const TileFunction& f, const ComputeForm& form);
-TileFunction schedule_attention(const TileFunction& f, const ComputeForm& form,
-                                const CpuTarget& target);
+/// nullopt: `f` is no attention.
+std::optional<TileFunction> schedule_attention(const TileFunction& f, const ComputeForm& form,
+                                               const CpuTarget& target);
 
 }  // namespace symtile

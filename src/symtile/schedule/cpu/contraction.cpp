@@ -314,10 +314,10 @@ Stmt ContractionTemplate::window_epilogue() {
                   for_each_output(*window_, var(n0_), var(n_len_), names_, body));
 }
 
-TileFunction schedule_contraction(const TileFunction& f, const ComputeForm& form,
-                                  const CpuTarget& target) {
+std::optional<TileFunction> schedule_contraction(const TileFunction& f, const ComputeForm& form,
+                                                 const CpuTarget& target) {
   const auto c = match_contraction(squeeze_unit_axes(form), f.facts);
-  SYMTILE_CHECK(c.has_value(), "function '{}' is no contraction", f.name);
+  if (!c) return std::nullopt;
   return ContractionTemplate(f, form, *c, target, default_tile(target, c->sum.dtype())).build();
 }
 

@@ -12,9 +12,10 @@
 
 namespace symtile {
 
-TileFunction schedule_contraction(const TileFunction& f, const ComputeForm& form,
-                                  const CpuTarget& target);
-/// The same with parameters of the caller's choice.
+/// nullopt: `f` is no contraction.
+std::optional<TileFunction> schedule_contraction(const TileFunction& f, const ComputeForm& form,
+                                                 const CpuTarget& target);
+/// The same with a tile of the schedule space, for a function that is one.
 TileFunction schedule_contraction(const TileFunction& f, const ComputeForm& form,
                                   const CpuTarget& target, const ContractionTile& tile);
 

@@ -99,9 +99,7 @@ void add_axis_facts(Facts& facts, const std::vector<Axis>& axes) {
                 high ? std::optional<int64_t>(std::max<int64_t>(*high - 1, 0)) : std::nullopt);
     if (a.extent.is_const()) continue;
     try {
-      Facts inside = facts;
-      inside.assume_le(DimExpr::symbol(a.name) + 1, a.extent);
-      facts = std::move(inside);
+      facts.assume_le(DimExpr::symbol(a.name) + 1, a.extent);
     } catch (const DiagnosticError&) {
       // The extent is 0: the loop never runs, and nothing need be known inside.
     }

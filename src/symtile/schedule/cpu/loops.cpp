@@ -57,66 +57,21 @@ Stmt serial_nest(const std::vector<Axis>& axes, Stmt body) {
 
 Stmt allocate(const Buffer& b, Stmt body) { return make_stmt(AllocateStmt{b, std::move(body)}); }
 
-namespace {
-
-double lowest(DType t) {
-  if (is_float(t)) return -std::numeric_limits<double>::infinity();
-  return 0;
-}
-
-/// Extreme values of integers, exactly (a double cannot hold all of them).
-Expr extreme(DType t, bool highest) {
-  if (is_float(t)) return imm(t, highest ? -lowest(t) : lowest(t));
-  if (t == DType::boolean) return bool_imm(highest);
-  const int bits = static_cast<int>(size_of(t)) * 8;
-  if (is_unsigned_int(t))
-    return int_imm(t, highest ? (bits == 64 ? -1 : (int64_t{1} << bits) - 1) : 0);
-  const int64_t top =
-      bits == 64 ? std::numeric_limits<int64_t>::max() : (int64_t{1} << (bits - 1)) - 1;
-  return int_imm(t, highest ? top : -top - 1);
-}
-
-}  // namespace
-
-Expr identity_of(ReduceKind kind, DType dtype) {
-  switch (kind) {
-    case ReduceKind::sum:
-      return imm(dtype, 0);
-    case ReduceKind::prod:
-      return imm(dtype, 1);
-    case ReduceKind::max:
-      return extreme(dtype, false);
-    case ReduceKind::min:
-      return extreme(dtype, true);
-    case ReduceKind::any:
-      return bool_imm(false);
-    case ReduceKind::all:
-      return bool_imm(true);
-    default:
-      SYMTILE_UNREACHABLE("arg reductions have no identity");
+void make_axes_distinct(ComputeForm& form, NameSource& names) {
+  for (ComputeStmt& stage : form.stages) {
+    std::map<std::string, Expr> rename;
+    for (Axis& a : stage.axes) {
+      const std::string fresh = names.fresh(a.name);
+      rename[a.name] = var(fresh);
+      a.name = fresh;
+    }
+    stage.value = substitute(stage.value, rename);
   }
 }
 
 Expr combine(ReduceKind kind, Expr acc, Expr x) {
-  switch (kind) {
-    case ReduceKind::sum:
-      return binary(BinaryOp::add, std::move(acc), std::move(x));
-    case ReduceKind::prod:
-      return binary(BinaryOp::mul, std::move(acc), std::move(x));
-    case ReduceKind::max:
-      return binary(BinaryOp::max, std::move(acc), std::move(x));
-    case ReduceKind::min:
-      return binary(BinaryOp::min, std::move(acc), std::move(x));
-    case ReduceKind::any:
-      return binary(BinaryOp::logical_or, std::move(acc), std::move(x));
-    case ReduceKind::all:
-      return binary(BinaryOp::logical_and, std::move(acc), std::move(x));
-    default:
-      SYMTILE_UNREACHABLE("arg reductions are not combined stepwise");
-  }
+  return binary(combining_operator(kind), std::move(acc), std::move(x));
 }
-
-bool is_arg_reduction(ReduceKind kind) { return kind >= ReduceKind::argmax; }
 
 namespace {
 

@@ -2,6 +2,7 @@
 // accumulators, and the outermost parallel loop.
 #pragma once
 
+#include "symtile/ir/reduction.h"
 #include "symtile/schedule/cpu/linear.h"
 #include "symtile/target/cpu_target.h"
 
@@ -24,11 +25,11 @@ Stmt let_all(const std::vector<std::pair<std::string, Expr>>& values, Stmt body)
 Stmt serial_nest(const std::vector<Axis>& axes, Stmt body);
 Stmt allocate(const Buffer& b, Stmt body);
 
-/// The neutral element of a reduction (ReduceKind semantics over nothing).
-Expr identity_of(ReduceKind kind, DType dtype);
-/// One step: combine(acc, x). Not for arg reductions.
+/// One step of a reduction: combine(acc, x). Not for arg reductions.
 Expr combine(ReduceKind kind, Expr acc, Expr x);
-bool is_arg_reduction(ReduceKind kind);
+
+/// Gives every axis of every stage a name of its own.
+void make_axes_distinct(ComputeForm& form, NameSource& names);
 
 /// Emits `target[index] = value` for one row point, where value may contain reductions; loops over
 /// `axes` (the stage's axes that no outer loop binds).

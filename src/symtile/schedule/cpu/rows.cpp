@@ -28,19 +28,6 @@ ComputeForm to_rows(ComputeForm form, size_t p) {
   return form;
 }
 
-/// Gives every axis of every stage a name of its own.
-void make_axes_distinct(ComputeForm& form, NameSource& names) {
-  for (ComputeStmt& stage : form.stages) {
-    std::map<std::string, Expr> rename;
-    for (Axis& a : stage.axes) {
-      const std::string fresh = names.fresh(a.name);
-      rename[a.name] = var(fresh);
-      a.name = fresh;
-    }
-    stage.value = substitute(stage.value, rename);
-  }
-}
-
 TileFunction schedule_single(const TileFunction& f, const LinearForm& linear,
                              const CpuTarget& target, NameSource& names) {
   const ComputeStmt& stage = linear.stages.front();

@@ -1,6 +1,5 @@
 #include "symtile/schedule/cpu/softmax.h"
 
-#include "symtile/base/check.h"
 #include "symtile/schedule/cpu/loops.h"
 
 namespace symtile {
@@ -16,21 +15,11 @@ struct Softmax {
   Expr value;    ///< of the last stage
 };
 
-const ReduceExpr* over_one_axis(const Expr& e, ReduceKind kind) {
-  const auto* r = e.as<ReduceExpr>();
-  return r && r->kind == kind && r->axes.size() == 1 ? r : nullptr;
-}
-
-bool loads(const Expr& e, const std::string& buffer) {
-  const auto* l = e.as<Load>();
-  return l && l->buffer == buffer;
-}
-
 std::optional<Softmax> match_softmax(const ComputeForm& form) {
   if (form.stages.size() != 3 || form.temporaries.size() != 2) return std::nullopt;
   const ComputeStmt &largest = form.stages[0], &total = form.stages[1], &out = form.stages[2];
-  const ReduceExpr* best = over_one_axis(largest.value, ReduceKind::max);
-  const ReduceExpr* sum = over_one_axis(total.value, ReduceKind::sum);
+  const ReduceExpr* best = reduction_over_one_axis(largest.value, ReduceKind::max);
+  const ReduceExpr* sum = reduction_over_one_axis(total.value, ReduceKind::sum);
   const size_t p = largest.axes.size();
   if (!best || !sum || total.axes.size() != p || out.axes.size() != p + 1 ||
       has_reduction(out.value) || has_reduction(best->body) || has_reduction(sum->body))
@@ -51,7 +40,7 @@ std::optional<Softmax> match_softmax(const ComputeForm& form) {
   const auto* e = s.weight.as<UnaryExpr>();
   const auto* shifted = e && e->op == UnaryOp::exp ? e->a.as<BinaryExpr>() : nullptr;
   if (!shifted || shifted->op != BinaryOp::sub || !structurally_equal(shifted->a, s.element) ||
-      !loads(shifted->b, largest.buffer))
+      !is_load_of(shifted->b, largest.buffer))
     return std::nullopt;
   // The exponential is there, and nothing else needs the maximum.
   bool found = false;
@@ -69,17 +58,13 @@ std::optional<Softmax> match_softmax(const ComputeForm& form) {
 
 }  // namespace
 
-bool claims_softmax(const TileFunction& f, const ComputeForm& form) {
-  if (!match_softmax(squeeze_unit_axes(form))) return false;
+std::optional<TileFunction> schedule_softmax(const TileFunction& f, const ComputeForm& form,
+                                             const CpuTarget&) {
+  if (!match_softmax(squeeze_unit_axes(form))) return std::nullopt;
+  const LinearForm linear = linearize(f, form);
   // Equal elements may have flat addresses that are not simplified to the same text.
-  const LinearForm linear = linearize(f, form);
-  return match_softmax({linear.temporaries, linear.stages}).has_value();
-}
-
-TileFunction schedule_softmax(const TileFunction& f, const ComputeForm& form, const CpuTarget&) {
-  const LinearForm linear = linearize(f, form);
   const auto matched = match_softmax({linear.temporaries, linear.stages});
-  SYMTILE_CHECK(matched.has_value(), "function '{}' is no softmax", f.name);
+  if (!matched) return std::nullopt;
   const Softmax& s = *matched;
   NameSource names(f);
   const DType type = s.weight.dtype();
@@ -103,8 +88,8 @@ TileFunction schedule_softmax(const TileFunction& f, const ComputeForm& form, co
         return store(best.name, {Expr(0)}, combine(ReduceKind::max, first(best), at(s.element, x)));
       }),
       store(sum.name, {Expr(0)}, imm(type, 0)), over_row([&](const Expr& x) {
-        const Expr weight =
-            rewrite(s.weight, [&](const Expr& e) { return loads(e, largest) ? first(best) : e; });
+        const Expr weight = rewrite(
+            s.weight, [&](const Expr& e) { return is_load_of(e, largest) ? first(best) : e; });
         const std::string w = names.fresh("w");
         return let(w, at(weight, x),
                    block({store(row.name, {x}, var(w, type)),
@@ -113,7 +98,7 @@ TileFunction schedule_softmax(const TileFunction& f, const ComputeForm& form, co
       over_row([&](const Expr& x) {
         const Expr value = rewrite(s.value, [&](const Expr& e) {
           if (structurally_equal(e, s.weight)) return load(row.name, type, {var(s.column.name)});
-          return loads(e, total) ? first(sum) : e;
+          return is_load_of(e, total) ? first(sum) : e;
         });
         return store(linear.stages[2].buffer, {at(index, x)}, at(value, x));
       })};

@@ -8,8 +8,8 @@
 
 namespace symtile {
 
-bool claims_softmax(const TileFunction& f, const ComputeForm& form);
-TileFunction schedule_softmax(const TileFunction& f, const ComputeForm& form,
-                              const CpuTarget& target);
+/// nullopt: `f` is no softmax.
+std::optional<TileFunction> schedule_softmax(const TileFunction& f, const ComputeForm& form,
+                                             const CpuTarget& target);
 
 }  // namespace symtile

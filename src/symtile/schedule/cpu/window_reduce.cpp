@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "symtile/base/check.h"
 #include "symtile/schedule/cpu/window_code.h"
 
 namespace symtile {
@@ -14,18 +13,6 @@ constexpr int64_t kPositions = 1024;
 constexpr int64_t kVectors = 4;
 /// More taps are looped over.
 constexpr int64_t kMostExpandedTaps = 64;
-
-/// The stage's only reduction, however often it is named; undefined when there are several.
-Expr only_reduction(const Expr& e) {
-  Expr found;
-  bool several = false;
-  visit(e, [&](const Expr& x) {
-    if (!x.as<ReduceExpr>()) return;
-    several = several || (found.defined() && !structurally_equal(found, x));
-    found = x;
-  });
-  return several ? Expr() : found;
-}
 
 /// The reduction taken apart: `weight` is the factor that does not move with the outputs, undefined
 /// without one.
@@ -216,14 +203,11 @@ class Template {
 
 }  // namespace
 
-bool is_window_reduction(const TileFunction& f, const ComputeForm& form) {
-  return match(f, form).has_value();
-}
-
-TileFunction schedule_window_reduction(const TileFunction& f, const ComputeForm& form,
-                                       const CpuTarget& target) {
+std::optional<TileFunction> schedule_window_reduction(const TileFunction& f,
+                                                      const ComputeForm& form,
+                                                      const CpuTarget& target) {
   auto r = match(f, form);
-  SYMTILE_CHECK(r.has_value(), "function '{}' reduces over no window", f.name);
+  if (!r) return std::nullopt;
   return Template(f, form, std::move(*r), target).build();
 }
 

@@ -10,8 +10,9 @@
 
 namespace symtile {
 
-bool is_window_reduction(const TileFunction& f, const ComputeForm& form);
-TileFunction schedule_window_reduction(const TileFunction& f, const ComputeForm& form,
-                                       const CpuTarget& target);
+/// nullopt: `f` reduces over no window.
+std::optional<TileFunction> schedule_window_reduction(const TileFunction& f,
+                                                      const ComputeForm& form,
+                                                      const CpuTarget& target);
 
 }  // namespace symtile

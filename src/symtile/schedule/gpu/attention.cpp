@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "symtile/base/check.h"
 #include "symtile/transform/tile/attention.h"
 
 namespace symtile::gpu {
@@ -37,14 +36,15 @@ std::optional<Tile> choose_tile(const Attention& a, const GpuTarget& target) {
 
 class Template {
  public:
-  Template(const TileFunction& f, const ComputeForm& form, const GpuTarget& target)
-      : f_(f), target_(target), linear_(linearize(f, form)), names_(f), vars_(names_) {
-    auto matched = match_attention({linear_.temporaries, linear_.stages});
-    SYMTILE_CHECK(matched.has_value(), "function '{}' is no attention", f.name);
-    a_ = std::move(*matched);
-    const auto tile = choose_tile(a_, target);
-    SYMTILE_CHECK(tile.has_value(), "the tiles of '{}' do not fit", f.name);
-    tile_ = *tile;
+  Template(const TileFunction& f, LinearForm linear, Attention attention, const Tile& tile,
+           const GpuTarget& target)
+      : f_(f),
+        target_(target),
+        linear_(std::move(linear)),
+        names_(f),
+        vars_(names_),
+        a_(std::move(attention)),
+        tile_(tile) {
     type_ = a_.product.dtype();
     rows_ = a_.row ? to_expr(a_.row->extent) : Expr(1);
     keys_ = to_expr(a_.key.extent);
@@ -225,7 +225,7 @@ class Template {
   NameSource names_;
   LaunchVars vars_;
   Attention a_;
-  Tile tile_{};
+  Tile tile_;
   DType type_ = DType::f32;
   Expr rows_, keys_;
   int64_t depth_ = 1, columns_ = 1, each_ = 1;  ///< each_: columns of a work-item
@@ -235,14 +235,15 @@ class Template {
 
 }  // namespace
 
-bool claims_attention(const TileFunction&, const ComputeForm& form, const GpuTarget& target) {
-  const auto a = match_attention(squeeze_unit_axes(form));
-  return a && !a->safe && choose_tile(*a, target);
-}
-
-TileFunction schedule_attention(const TileFunction& f, const ComputeForm& form,
-                                const GpuTarget& target) {
-  return Template(f, form, target).build();
+std::optional<TileFunction> schedule_attention(const TileFunction& f, const ComputeForm& form,
+                                               const GpuTarget& target) {
+  if (!match_attention(squeeze_unit_axes(form))) return std::nullopt;
+  LinearForm linear = linearize(f, form);
+  auto matched = match_attention({linear.temporaries, linear.stages});
+  if (!matched || matched->safe) return std::nullopt;
+  const auto tile = choose_tile(*matched, target);
+  if (!tile) return std::nullopt;
+  return Template(f, std::move(linear), std::move(*matched), *tile, target).build();
 }
 
 }  // namespace symtile::gpu

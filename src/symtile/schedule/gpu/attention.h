@@ -9,10 +9,9 @@
 
 namespace symtile::gpu {
 
-/// Claims what match_attention recognises, if the sizes of a query and of a value are constants
-/// whose tiles fit into shared memory.
-bool claims_attention(const TileFunction& f, const ComputeForm& form, const GpuTarget& target);
-TileFunction schedule_attention(const TileFunction& f, const ComputeForm& form,
-                                const GpuTarget& target);
+/// For what match_attention recognises, if the sizes of a query and of a value are constants whose
+/// tiles fit into shared memory; else nullopt.
+std::optional<TileFunction> schedule_attention(const TileFunction& f, const ComputeForm& form,
+                                               const GpuTarget& target);
 
 }  // namespace symtile::gpu

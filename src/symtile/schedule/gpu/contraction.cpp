@@ -327,12 +327,12 @@ bool claims_contraction(const TileFunction& f, const ComputeForm& form) {
   return match_contraction(squeeze_unit_axes(form), f.facts).has_value();
 }
 
-TileFunction schedule_contraction(const TileFunction& f, const ComputeForm& form,
-                                  const GpuTarget& target) {
+std::optional<TileFunction> schedule_contraction(const TileFunction& f, const ComputeForm& form,
+                                                 const GpuTarget& target) {
   const std::vector<ContractionTile> tiles = contraction_tiles(target);
   SYMTILE_CHECK(!tiles.empty(), "no tile fits the target '{}'", target.name);
   const auto c = match_contraction(squeeze_unit_axes(form), f.facts);
-  SYMTILE_CHECK(c.has_value(), "function '{}' is no contraction", f.name);
+  if (!c) return std::nullopt;
   // The first tile that is not twice as large as the output is known to be.
   const auto fits = [&](const std::vector<Axis>& axes, int64_t tile) {
     const auto most = f.facts.upper_bound(extent_of(axes));
@@ -341,7 +341,7 @@ TileFunction schedule_contraction(const TileFunction& f, const ComputeForm& form
   const auto it = std::find_if(tiles.begin(), tiles.end(), [&](const ContractionTile& t) {
     return fits(c->rows, t.m()) && fits(c->cols, t.n());
   });
-  return schedule_contraction(f, form, target, it == tiles.end() ? tiles.front() : *it);
+  return Template(f, form, *c, target, it == tiles.end() ? tiles.front() : *it).build();
 }
 
 TileFunction schedule_contraction(const TileFunction& f, const ComputeForm& form,

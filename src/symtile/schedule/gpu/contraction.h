@@ -32,8 +32,10 @@ struct ContractionTile {
 std::vector<ContractionTile> contraction_tiles(const GpuTarget& target);
 
 bool claims_contraction(const TileFunction& f, const ComputeForm& form);
-TileFunction schedule_contraction(const TileFunction& f, const ComputeForm& form,
-                                  const GpuTarget& target);
+/// nullopt: `f` is no contraction.
+std::optional<TileFunction> schedule_contraction(const TileFunction& f, const ComputeForm& form,
+                                                 const GpuTarget& target);
+/// The same with a tile of the schedule space, for a function that is one.
 TileFunction schedule_contraction(const TileFunction& f, const ComputeForm& form,
                                   const GpuTarget& target, const ContractionTile& tile);
 /// For schedule/space.h.

@@ -14,19 +14,6 @@ Stage stage_of(const LinearForm& linear, size_t i) {
   return {s.buffer, {linear.store_index.at(s.buffer)}, s.axes, s.value};
 }
 
-/// Every axis of every stage gets a name of its own.
-void make_axes_distinct(ComputeForm& form, NameSource& names) {
-  for (ComputeStmt& stage : form.stages) {
-    std::map<std::string, Expr> rename;
-    for (Axis& a : stage.axes) {
-      const std::string fresh = names.fresh(a.name);
-      rename[a.name] = var(fresh);
-      a.name = fresh;
-    }
-    stage.value = substitute(stage.value, rename);
-  }
-}
-
 /// Stage `i` as a function of its own: what other stages write is an input.
 TileFunction alone(const TileFunction& f, const ComputeForm& form, size_t i) {
   const ComputeStmt& stage = form.stages[i];
@@ -109,10 +96,9 @@ TileFunction schedule_rules(const TileFunction& f, const ComputeForm& original,
   const char* name = several ? "launches" : "contraction";
   std::vector<Stmt> launches;
   for (size_t i = 0; i < linear.stages.size(); ++i) {
-    if (product(original.stages[i])) {
-      launches.push_back(
-          schedule_contraction(alone(f, original, i), ComputeForm{{}, {original.stages[i]}}, target)
-              .body);
+    if (const auto alone_scheduled = schedule_contraction(
+            alone(f, original, i), ComputeForm{{}, {original.stages[i]}}, target)) {
+      launches.push_back(alone_scheduled->body);
     } else {
       StageLaunch one = stage_launch(stage_of(linear, i), linear.facts, target, names);
       launches.push_back(std::move(one.launch));

@@ -151,6 +151,27 @@ bool has_reduction(const Expr& e) {
   return found;
 }
 
+Expr only_reduction(const Expr& e) {
+  Expr found;
+  bool several = false;
+  visit(e, [&](const Expr& x) {
+    if (!x.as<ReduceExpr>()) return;
+    several = several || (found.defined() && !structurally_equal(found, x));
+    found = x;
+  });
+  return several ? Expr() : found;
+}
+
+const ReduceExpr* reduction_over_one_axis(const Expr& e, ReduceKind kind) {
+  const auto* r = e.as<ReduceExpr>();
+  return r && r->kind == kind && r->axes.size() == 1 ? r : nullptr;
+}
+
+bool is_load_of(const Expr& e, const std::string& buffer) {
+  const auto* l = e.as<Load>();
+  return l && l->buffer == buffer;
+}
+
 bool is_identity_load(const Load& load, const ComputeStmt& stage) {
   if (load.indices.size() != stage.axes.size()) return false;
   for (size_t i = 0; i < stage.axes.size(); ++i) {

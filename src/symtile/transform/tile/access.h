@@ -30,6 +30,12 @@ ComputeForm squeeze_unit_axes(ComputeForm form);
 /// All loads of `e`, those inside reductions included.
 std::vector<const Load*> loads_of(const Expr& e);
 bool has_reduction(const Expr& e);
+/// The only reduction in `e`, however often it is named; undefined when there is none or several.
+Expr only_reduction(const Expr& e);
+/// `e` itself, when it is a reduction of this kind over one axis.
+const ReduceExpr* reduction_over_one_axis(const Expr& e, ReduceKind kind);
+/// `e` is nothing but an element of `buffer`.
+bool is_load_of(const Expr& e, const std::string& buffer);
 /// True when the load's indices are exactly the stage's axes, in order.
 bool is_identity_load(const Load& load, const ComputeStmt& stage);
 

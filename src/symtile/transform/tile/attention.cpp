@@ -9,28 +9,6 @@
 namespace symtile {
 namespace {
 
-/// The one reduction in `e`; undefined when there is none or there are several.
-Expr sole_reduction(const Expr& e) {
-  Expr found;
-  bool several = false;
-  visit(e, [&](const Expr& x) {
-    if (!x.as<ReduceExpr>()) return;
-    several = several || (found.defined() && !structurally_equal(found, x));
-    found = x;
-  });
-  return several ? Expr() : found;
-}
-
-const ReduceExpr* reduction_of(const Expr& e, ReduceKind kind) {
-  const auto* r = e.as<ReduceExpr>();
-  return r && r->kind == kind && r->axes.size() == 1 ? r : nullptr;
-}
-
-bool loads(const Expr& e, const std::string& buffer) {
-  const auto* l = e.as<Load>();
-  return l && l->buffer == buffer;
-}
-
 bool mentions(const Expr& e, const std::string& buffer) {
   const std::vector<const Load*> all = loads_of(e);
   return std::any_of(all.begin(), all.end(), [&](const Load* l) { return l->buffer == buffer; });
@@ -40,8 +18,8 @@ bool mentions(const Expr& e, const std::string& buffer) {
 bool is_weight(const Expr& e, const ComputeForm& form) {
   const auto* u = e.as<UnaryExpr>();
   const auto* d = u && u->op == UnaryOp::exp ? u->a.as<BinaryExpr>() : nullptr;
-  return d && d->op == BinaryOp::sub && loads(d->a, form.stages[0].buffer) &&
-         loads(d->b, form.stages[1].buffer);
+  return d && d->op == BinaryOp::sub && is_load_of(d->a, form.stages[0].buffer) &&
+         is_load_of(d->b, form.stages[1].buffer);
 }
 
 /// `select(key <= row + offset, x, other)`: offset and x.
@@ -113,27 +91,27 @@ std::optional<Attention> match_attention(const ComputeForm& form) {
   for (const Axis& axis : scores.axes) {
     if (axis.extent.is_const(0)) return std::nullopt;  // nothing to do; flat indices say nothing
   }
-  const ReduceExpr* best = reduction_of(largest.value, ReduceKind::max);
-  const ReduceExpr* sum = reduction_of(total.value, ReduceKind::sum);
-  if (!best || !loads(best->body, scores.buffer) || !sum || !is_weight(sum->body, form))
+  const ReduceExpr* best = reduction_over_one_axis(largest.value, ReduceKind::max);
+  const ReduceExpr* sum = reduction_over_one_axis(total.value, ReduceKind::sum);
+  if (!best || !is_load_of(best->body, scores.buffer) || !sum || !is_weight(sum->body, form))
     return std::nullopt;
 
   Attention a;
   a.result = out.value;
-  a.weighted = sole_reduction(out.value);
+  a.weighted = only_reduction(out.value);
   const ReduceExpr* weighted =
-      a.weighted.defined() ? reduction_of(a.weighted, ReduceKind::sum) : nullptr;
+      a.weighted.defined() ? reduction_over_one_axis(a.weighted, ReduceKind::sum) : nullptr;
   const auto* product = weighted ? weighted->body.as<BinaryExpr>() : nullptr;
   const auto* share =
       product && product->op == BinaryOp::mul ? product->a.as<BinaryExpr>() : nullptr;
   if (!share || share->op != BinaryOp::div || !is_weight(share->a, form) ||
-      !loads(share->b, total.buffer))
+      !is_load_of(share->b, total.buffer))
     return std::nullopt;
   a.value = product->b;
   a.result = rewrite(a.result, [&](const Expr& e) {
     const auto* s = e.as<SelectExpr>();
     const auto* c = s ? s->condition.as<UnaryExpr>() : nullptr;
-    const bool chooses = c && c->op == UnaryOp::isnan && loads(c->a, total.buffer);
+    const bool chooses = c && c->op == UnaryOp::isnan && is_load_of(c->a, total.buffer);
     if (!chooses || !is_immediate(s->then_value, 0)) return e;
     a.safe = true;
     return s->else_value;
@@ -148,8 +126,9 @@ std::optional<Attention> match_attention(const ComputeForm& form) {
   a.key = {weighted->axes[0].name, weighted->axes[0].extent};
   if (has_key) rename[scores.axes[p].name] = var(a.key.name);
   a.score = substitute(scores.value, rename);
-  a.product = sole_reduction(a.score);
-  const ReduceExpr* dot = a.product.defined() ? reduction_of(a.product, ReduceKind::sum) : nullptr;
+  a.product = only_reduction(a.score);
+  const ReduceExpr* dot =
+      a.product.defined() ? reduction_over_one_axis(a.product, ReduceKind::sum) : nullptr;
   const auto* pair = dot ? dot->body.as<BinaryExpr>() : nullptr;
   if (!pair || pair->op != BinaryOp::mul) return std::nullopt;
   a.depth = dot->axes[0];

@@ -5,18 +5,6 @@
 namespace symtile {
 namespace {
 
-/// The only reduction in `e`, however often it is named; null when there is none or several.
-Expr only_reduction(const Expr& e) {
-  Expr found;
-  bool several = false;
-  visit(e, [&](const Expr& x) {
-    if (!x.as<ReduceExpr>()) return;
-    several = several || (found.defined() && !structurally_equal(found, x));
-    found = x;
-  });
-  return several ? Expr() : found;
-}
-
 /// B[.., n // kPanel, k, n % kPanel], one reduction axis.
 bool reads_panels(const Expr& operand, const std::string& n, const std::vector<Axis>& k) {
   const auto* l = operand.as<Load>();
