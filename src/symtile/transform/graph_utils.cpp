@@ -12,6 +12,17 @@ std::vector<int> count_uses(const GraphFunction& f) {
   return uses;
 }
 
+std::vector<std::vector<int>> users_of(const GraphFunction& f) {
+  std::vector<std::vector<int>> out(f.values.size());
+  for (size_t i = 0; i < f.bindings.size(); ++i) {
+    for_each_operand(f.bindings[i].node, [&](ValueId id) {
+      if (id.valid()) out[static_cast<size_t>(id.index)].push_back(static_cast<int>(i));
+    });
+  }
+  for (const ValueId r : f.results) out[static_cast<size_t>(r.index)].push_back(-1);
+  return out;
+}
+
 std::vector<int> defining_bindings(const GraphFunction& f) {
   std::vector<int> defs(f.values.size(), -1);
   for (size_t i = 0; i < f.bindings.size(); ++i) {

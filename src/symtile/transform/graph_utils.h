@@ -10,6 +10,9 @@ namespace symtile {
 /// Number of uses of every value: as an operand of a binding or as a function result.
 std::vector<int> count_uses(const GraphFunction& f);
 
+/// Positions of the bindings that use each value, once for each operand; -1: a function result.
+std::vector<std::vector<int>> users_of(const GraphFunction& f);
+
 /// The binding that defines each value; -1 for parameters.
 std::vector<int> defining_bindings(const GraphFunction& f);
 

@@ -35,6 +35,7 @@ struct Group {
   int anchor = -1;
   std::set<int> prologues;  ///< members that the anchor, or an epilogue, reads
   int exit() const { return *members.rbegin(); }
+  int core() const { return anchor >= 0 ? anchor : exit(); }
 };
 
 using KnownKernels = std::unordered_multimap<size_t, std::string>;
@@ -46,7 +47,7 @@ class Fuser {
 
   void run() {
     const int count = static_cast<int>(f_.bindings.size());
-    uses_ = users();
+    uses_ = users_of(f_);
     definitions_ = defining_bindings(f_);
     groups_of_.assign(f_.bindings.size(), {});
     kinds_.assign(f_.bindings.size(), KernelKind::opaque);
@@ -90,18 +91,6 @@ class Fuser {
   }
   bool grouped(int i) { return !groups_of_[at(i)].empty(); }
 
-  /// Binding positions that use each value; -1 stands for "function result".
-  std::vector<std::vector<int>> users() const {
-    std::vector<std::vector<int>> out(f_.values.size());
-    for (size_t i = 0; i < f_.bindings.size(); ++i) {
-      for_each_operand(f_.bindings[i].node, [&](ValueId id) {
-        if (id.valid()) out[static_cast<size_t>(id.index)].push_back(static_cast<int>(i));
-      });
-    }
-    for (const ValueId r : f_.results) out[static_cast<size_t>(r.index)].push_back(-1);
-    return out;
-  }
-
   /// The buffers through which kernel u reads the results of `producers`.
   std::vector<std::string> buffers_of(const std::set<int>& producers, int u) {
     std::vector<std::string> out;
@@ -111,17 +100,6 @@ class Fuser {
       if (def >= 0 && producers.count(def)) out.push_back(kernel(u).inputs[a].name);
     }
     return out;
-  }
-
-  size_t inputs_of(const std::set<int>& members) {
-    std::set<int32_t> inputs;
-    for (const int m : members) {
-      for (const ValueId a : call(m)->args) {
-        const int def = definitions_[at(a.index)];
-        if (def < 0 || !members.count(def)) inputs.insert(a.index);
-      }
-    }
-    return inputs.size();
   }
 
   size_t add_group(Group group) {
@@ -189,7 +167,6 @@ class Fuser {
   /// Who reads the result of binding i, perhaps through views that only split dimensions.
   struct Readers {
     std::vector<std::pair<int, int>> kernels;  ///< what is read (i or a view of it), and by whom
-    std::set<int> views;
     Refusal refusal;
   };
 
@@ -209,7 +186,7 @@ class Fuser {
         out.refusal = add(i, u);
         continue;
       }
-      out.views.insert(u);
+      if (uses(u).empty()) out.refusal = "nothing reads it";
       for (const int reader : uses(u)) {
         if (!out.refusal) out.refusal = add(u, reader);
       }
@@ -236,9 +213,10 @@ class Fuser {
     for (const size_t t : targets) {
       if (why) break;
       grown.push_back(groups_[t]);
-      for (auto* list : {&grown.back().members, &grown.back().prologues}) {
-        list->insert(i);
-        list->insert(readers.views.begin(), readers.views.end());
+      // Only what this group reads: a view for another group may lie behind the exit of this one.
+      for (const auto& [read, u] : readers.kernels) {
+        if (!groups_[t].members.count(u)) continue;
+        for (auto* list : {&grown.back().members, &grown.back().prologues}) list->insert({i, read});
       }
       why = refuse_group(grown.back());
     }
@@ -253,7 +231,6 @@ class Fuser {
     for (const size_t t : targets) {
       groups_[t] = std::move(*next++);
       groups_of_[at(i)].push_back(t);
-      for (const int v : readers.views) groups_of_[at(v)].push_back(t);
     }
   }
 
@@ -269,8 +246,9 @@ class Fuser {
 
   Refusal refuse_group(const Group& g) {
     if (g.members.size() > kMaxMembers) return "the kernel has as many operators as one may have";
-    if (inputs_of(g.members) > kMaxInputs) return "the kernel has as many inputs as one may have";
-    return refuse_merged(kernel(g.anchor >= 0 ? g.anchor : g.exit()), merge(g).function);
+    const MergedKernel merged = merge(g);
+    if (merged.args.size() > kMaxInputs) return "the kernel has as many inputs as one may have";
+    return refuse_merged(kernel(g.core()), merged.function);
   }
 
   /// Makes the exit of the group a call of the merged kernel.
@@ -315,7 +293,7 @@ class Fuser {
   void drop_merged() {
     std::vector<bool> needed(f_.bindings.size(), true);
     for (const Group& g : groups_) {
-      for (const int m : g.members) needed[at(m)] = m == g.exit();
+      for (const int m : g.members) needed[at(m)] = false;
     }
     for (const Group& g : groups_) needed[at(g.exit())] = true;
     std::vector<Binding> out;
@@ -350,10 +328,9 @@ class Fuser {
       FusedKernel kernel{f_.name, call(g.exit())->callee, name(g.exit()), "", "", {}};
       if (const auto why = reasons_.find(g.exit()); why != reasons_.end())
         kernel.apart = why->second;
-      const int anchor = g.anchor >= 0 ? g.anchor : g.exit();
-      kernel.kind = name_of(kinds_[at(anchor)]);
+      kernel.kind = name_of(kinds_[at(g.core())]);
       for (const int m : g.members) {
-        const FusionRole role = m == anchor            ? FusionRole::anchor
+        const FusionRole role = m == g.core()          ? FusionRole::anchor
                                 : g.prologues.count(m) ? FusionRole::prologue
                                                        : FusionRole::epilogue;
         kernel.members.push_back({name(m), ops_[at(m)], std::string(name_of(kinds_[at(m)])), role});

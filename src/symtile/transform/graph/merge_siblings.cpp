@@ -42,13 +42,7 @@ class Merger {
  private:
   void look() {
     defs_ = defining_bindings(f_);
-    users_.assign(f_.values.size(), {});
-    for (size_t i = 0; i < f_.bindings.size(); ++i) {
-      for_each_operand(f_.bindings[i].node, [&](ValueId id) {
-        if (id.valid()) users_[at(id)].push_back(static_cast<int>(i));
-      });
-    }
-    for (const ValueId r : f_.results) users_[at(r)].push_back(-1);
+    users_ = users_of(f_);
   }
   static size_t at(ValueId id) { return static_cast<size_t>(id.index); }
   Binding& binding(int i) { return f_.bindings[static_cast<size_t>(i)]; }
