@@ -31,7 +31,8 @@ sanitize: deps
 	@cmake --preset sanitize $(CCACHE) >build/sanitize.log 2>&1 || { cat build/sanitize.log; exit 1; }
 ifeq ($(ROOMS),all)
 	@cmake --build build/sanitize -j $(JOBS)
-	@LSAN_OPTIONS=suppressions=$(CURDIR)/test/leaks.supp ctest --test-dir build/sanitize --output-on-failure -j $(JOBS) -E '^(model|meta)\.'
+	@LSAN_OPTIONS=suppressions=$(CURDIR)/test/leaks.supp \
+	  ctest --test-dir build/sanitize --output-on-failure -j $(JOBS) -E '^((opencl\.)?model|meta)\.'
 else
 	@cmake --build build/sanitize -j $(JOBS) --target $(ROOMS:%=symtile_%_test)
 	@ctest --test-dir build/sanitize --output-on-failure -j $(JOBS) \

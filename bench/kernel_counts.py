@@ -15,7 +15,11 @@ import pathlib
 import subprocess
 import sys
 
-MODELS = pathlib.Path.home() / ".cache" / "symtile" / "models"
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "scripts"))
+
+import fetch_models  # noqa: E402
+
+MODELS = fetch_models.cache_dir() / "models"
 
 
 def fusion_of(symtile, path):

@@ -11,7 +11,6 @@
 #include "symtile/driver/driver.h"
 #include "symtile/format/artifact.h"
 #include "symtile/op/builder.h"
-#include "symtile/runtime/device.h"
 
 namespace symtile::test {
 namespace {
@@ -223,26 +222,6 @@ Tally check_divided(const std::vector<const Case*>& cases, bool optimize,
 }
 
 }  // namespace
-
-std::string why_no_device_here(const std::string& device) {
-  int ends[2];
-  if (pipe(ends) != 0) throw EnvironmentError("cannot make a pipe");
-  std::fflush(nullptr);
-  const pid_t child = fork();
-  if (child < 0) throw EnvironmentError("cannot fork");
-  if (child == 0) {
-    const std::string reason = why_no_device(device);
-    (void)!write(ends[1], reason.data(), reason.size());
-    _exit(0);
-  }
-  close(ends[1]);
-  std::string reason(4096, '\0');
-  const ssize_t length = read(ends[0], reason.data(), reason.size());
-  close(ends[0]);
-  waitpid(child, nullptr, 0);
-  reason.resize(static_cast<size_t>(std::max<ssize_t>(length, 0)));
-  return reason;
-}
 
 void Tally::merge(Tally other) {
   passed += other.passed;

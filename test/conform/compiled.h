@@ -19,8 +19,4 @@ struct Tally {
 Tally check_compiled(const std::vector<Case>& cases, bool optimize,
                      const std::string& device = "cpu");
 
-/// Why this machine has no device of the kind; empty when it has one. Asked in a child process:
-/// drivers start threads, and a process with threads must not fork.
-std::string why_no_device_here(const std::string& device);
-
 }  // namespace symtile::test

@@ -3,6 +3,8 @@
 // level interpreted (with every access checked), and the compiled artifact, optimised and not,
 // against the reference meaning. With a device only the last, there. Exit code 77: the machine has
 // no such device.
+#include "symtile/driver/conform.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -158,7 +160,7 @@ int main(int argc, char** argv) {
       }
     }
     if (device != "cpu") {
-      const std::string reason = symtile::test::why_no_device_here(device);
+      const std::string reason = symtile::why_no_device_in_child(device);
       if (!reason.empty()) {
         fmt::print("SKIP: {}\n", reason);
         return 77;

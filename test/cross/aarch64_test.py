@@ -15,7 +15,8 @@ import tempfile
 
 symtile, native, source = sys.argv[1:4]
 source = pathlib.Path(source)
-sys.path.insert(0, str(source / "test/cli"))
+sys.path[:0] = [str(source / "test/cli"), str(source / "scripts")]
+import fetch_models  # noqa: E402
 from tool import Suite, run  # noqa: E402
 
 SYSROOT = "/usr/aarch64-linux-gnu"
@@ -91,10 +92,10 @@ def difference(ours, theirs):
 with tempfile.TemporaryDirectory() as name:
     folder = pathlib.Path(name)
     program = cross_build(folder)
-    models = pathlib.Path.home() / ".cache/symtile/models"
     cases = [(source / "test/cross/operators.sym", shapes) for shapes in
              (("5x37", "37x19"), ("1x1", "1x1"), ("0x8", "8x3"), ("64x129", "129x65"))]
-    cases += [(models / "blazeface.onnx", ("1x256x256x3",)), (models / "ocr_rec.onnx", ("1x3x48x40",))]
+    cases += [(fetch_models.model_path("blazeface"), ("1x256x256x3",)),
+              (fetch_models.model_path("ocr_rec"), ("1x3x48x40",))]
     for model, shapes in cases:
         label = f"{model.name} at {' '.join(shapes)}"
         if not model.exists():

@@ -62,19 +62,17 @@ CaseResult from_outcome(const Path& folder, const ChildOutcome& outcome) {
   return r;
 }
 
-/// Asked in a child process: drivers start threads, and this process is to fork again.
-void require_device(const std::string& device, const ChildLimits& limits) {
-  if (device == "cpu") return;
+}  // namespace
+
+std::string why_no_device_in_child(const std::string& device, const ChildLimits& limits) {
   std::string reason;
   run_in_children(
       1, limits, [&](size_t) { return why_no_device(device); },
       [&](size_t, const ChildOutcome& outcome) {
         reason = outcome.death.empty() ? outcome.result : outcome.death;
       });
-  if (!reason.empty()) throw EnvironmentError(reason);
+  return reason;
 }
-
-}  // namespace
 
 int ConformReport::count(CaseStatus status) const {
   return static_cast<int>(std::count_if(cases.begin(), cases.end(),
@@ -106,7 +104,10 @@ ConformReport conform(const Path& folder, const ConformOptions& options) {
   for (size_t i = 0; i < found.size(); i += static_cast<size_t>(std::max(options.every, 1))) {
     folders.push_back(found[i]);
   }
-  require_device(options.cases.device, options.limits);
+  if (const std::string& device = options.cases.device; device != "cpu") {
+    const std::string reason = why_no_device_in_child(device, options.limits);
+    if (!reason.empty()) throw EnvironmentError(reason);
+  }
   ConformReport report;
   report.cases.resize(folders.size());
   size_t finished = 0;

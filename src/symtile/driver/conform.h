@@ -37,4 +37,7 @@ struct ConformReport {
 /// EnvironmentError when there is no such device.
 ConformReport conform(const std::filesystem::path& folder, const ConformOptions& options);
 
+/// `why_no_device` asked in a child process: drivers start threads, and whoever asks is to fork.
+std::string why_no_device_in_child(const std::string& device, const ChildLimits& limits = {});
+
 }  // namespace symtile

@@ -199,9 +199,4 @@ bool unit_stride(const Expr& e, const std::string& name, bool need_one) {
   return ok && (one || !need_one);
 }
 
-bool depends_on_any(const Expr& e, const std::vector<Axis>& axes) {
-  return std::any_of(axes.begin(), axes.end(),
-                     [&](const Axis& a) { return depends_on(e, a.name); });
-}
-
 }  // namespace symtile

@@ -53,6 +53,4 @@ std::map<std::string, Expr> decode_axes(const std::vector<Axis>& group, const Ex
 /// `need_one`, at least one is 1.
 bool unit_stride(const Expr& e, const std::string& var, bool need_one);
 
-bool depends_on_any(const Expr& e, const std::vector<Axis>& axes);
-
 }  // namespace symtile

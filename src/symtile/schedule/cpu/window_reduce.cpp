@@ -27,17 +27,12 @@ struct Factors {
   Expr moving, weight;
 };
 
-bool depends_on_axes(const Expr& e, const std::vector<Axis>& axes) {
-  return std::any_of(axes.begin(), axes.end(),
-                     [&](const Axis& a) { return depends_on(e, a.name); });
-}
-
 /// Which factor of the reduction's body moves with the outputs; nullopt when both do.
 std::optional<Factors> factors_of(const Expr& body, ReduceKind kind,
                                   const std::vector<Axis>& outs) {
   const auto* product = body.as<BinaryExpr>();
   if (kind == ReduceKind::sum && product && product->op == BinaryOp::mul) {
-    const bool a = depends_on_axes(product->a, outs), b = depends_on_axes(product->b, outs);
+    const bool a = depends_on_any(product->a, outs), b = depends_on_any(product->b, outs);
     if (a && b) return std::nullopt;
     if (a || b) return a ? Factors{product->a, product->b} : Factors{product->b, product->a};
   }

@@ -43,15 +43,6 @@ KernelKind load_kind(const Load& load, const ComputeStmt& stage) {
   return KernelKind::broadcast;
 }
 
-bool mentions(const Expr& e, const std::string& name) {
-  bool found = false;
-  visit(e, [&](const Expr& x) {
-    const auto* v = x.as<VarRef>();
-    found = found || (v && v->name == name);
-  });
-  return found;
-}
-
 /// sum over k of (load * load), possibly with casts and guards around the loads, where one side is
 /// read again along an output axis that the other depends on (a sum of squares is none).
 bool is_contraction(const ReduceExpr& r, const ComputeStmt& stage) {
@@ -60,7 +51,8 @@ bool is_contraction(const ReduceExpr& r, const ComputeStmt& stage) {
   if (!product || product->op != BinaryOp::mul) return false;
   if (loads_of(product->a).empty() || loads_of(product->b).empty()) return false;
   return std::any_of(stage.axes.begin(), stage.axes.end(), [&](const Axis& a) {
-    return !a.extent.is_const(1) && mentions(product->a, a.name) != mentions(product->b, a.name);
+    return !a.extent.is_const(1) &&
+           depends_on(product->a, a.name) != depends_on(product->b, a.name);
   });
 }
 
@@ -143,6 +135,20 @@ std::vector<const Load*> loads_of(const Expr& e) {
     if (const auto* l = x.as<Load>()) out.push_back(l);
   });
   return out;
+}
+
+bool depends_on(const Expr& e, const std::string& name) {
+  bool found = false;
+  visit(e, [&](const Expr& x) {
+    const auto* v = x.as<VarRef>();
+    found = found || (v && v->name == name);
+  });
+  return found;
+}
+
+bool depends_on_any(const Expr& e, const std::vector<Axis>& axes) {
+  return std::any_of(axes.begin(), axes.end(),
+                     [&](const Axis& a) { return depends_on(e, a.name); });
 }
 
 bool has_reduction(const Expr& e) {

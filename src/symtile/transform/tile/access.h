@@ -29,6 +29,9 @@ ComputeForm squeeze_unit_axes(ComputeForm form);
 
 /// All loads of `e`, those inside reductions included.
 std::vector<const Load*> loads_of(const Expr& e);
+/// True when variable `name`, or one of `axes`, occurs in `e`.
+bool depends_on(const Expr& e, const std::string& name);
+bool depends_on_any(const Expr& e, const std::vector<Axis>& axes);
 bool has_reduction(const Expr& e);
 /// The only reduction in `e`, however often it is named; undefined when there is none or several.
 Expr only_reduction(const Expr& e);

@@ -30,15 +30,6 @@ DimExpr extent_of(const std::vector<Axis>& axes) {
   return out;
 }
 
-bool depends_on(const Expr& e, const std::string& name) {
-  bool found = false;
-  visit(e, [&](const Expr& x) {
-    const auto* v = x.as<VarRef>();
-    found = found || (v && v->name == name);
-  });
-  return found;
-}
-
 std::optional<Contraction> match_contraction(const ComputeForm& form, const Facts& facts) {
   if (form.stages.size() != 1 || !form.temporaries.empty()) return std::nullopt;
   const ComputeStmt& stage = form.stages.front();

@@ -29,7 +29,5 @@ std::optional<Contraction> match_contraction(const ComputeForm& form, const Fact
 
 /// Product of the extents.
 DimExpr extent_of(const std::vector<Axis>& axes);
-/// True when variable `name` occurs in `e`.
-bool depends_on(const Expr& e, const std::string& name);
 
 }  // namespace symtile

@@ -77,16 +77,11 @@ bool keeps_innermost(const Load& load, const ComputeStmt& stage) {
   return last == nullptr;
 }
 
-bool mentions(const Expr& e, const std::vector<Axis>& axes) {
-  return std::any_of(axes.begin(), axes.end(),
-                     [&](const Axis& a) { return depends_on(e, a.name); });
-}
-
 /// Windows that overlap (pooling, depthwise convolution) read an element once for each output that
 /// covers it.
 bool overlaps(const Load& load, const std::vector<Axis>& outs, const std::vector<Axis>& reduced) {
   return std::any_of(load.indices.begin(), load.indices.end(), [&](const Expr& index) {
-    return mentions(index, outs) && mentions(index, reduced);
+    return depends_on_any(index, outs) && depends_on_any(index, reduced);
   });
 }
 
@@ -179,7 +174,7 @@ int64_t taps_of(const Expr& operand, const Contraction& c, const Facts& facts) {
   std::set<std::string> sliding;
   for (const Load* l : loads_of(operand)) {
     for (const Expr& index : l->indices) {
-      if (!mentions(index, outs)) continue;
+      if (!depends_on_any(index, outs)) continue;
       for (const Axis& a : c.k) {
         if (depends_on(index, a.name)) sliding.insert(a.name);
       }
