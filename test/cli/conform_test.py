@@ -1,6 +1,7 @@
 """conform_test.py SYMTILE FOLDER [OPTION...]: ONNX's node tests, compiled; options are those of `symtile conform`.
 
-At least 70 % pass; none is wrong, none crashes, and every other one is refused as unsupported.
+At least 70 % pass; none but the DISPUTED is wrong, none crashes, and every other one is refused as
+unsupported.
 Exit code 77: skipped, because the tests or the device are not installed.
 """
 

@@ -1,6 +1,6 @@
-// template_test [FAMILY [SEED]]: every schedule template on random extents (0, 1, primes,
-// symbolic), dtypes, layouts and fusions, three ways: compiled for this CPU, and in the emulator as
-// a GPU of a random size and as a CPU, against the interpreter of the compute form.
+// template_test [--device opencl] [FAMILY [SEED]]: every schedule template on random extents (0, 1,
+// primes, symbolic), dtypes, layouts and fusions, three ways: compiled for this CPU, and in the
+// emulator as a GPU of a random size and as a CPU, against the interpreter of the compute form.
 #include <fmt/format.h>
 
 #include <algorithm>

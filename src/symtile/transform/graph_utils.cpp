@@ -1,5 +1,7 @@
 #include "symtile/transform/graph_utils.h"
 
+#include <algorithm>
+
 namespace symtile {
 
 std::vector<int> count_uses(const GraphFunction& f) {
@@ -77,6 +79,19 @@ bool has_effect(const GraphNode& node, const GraphFunction& f,
     }
   }
   return false;
+}
+
+bool equal_dims(const Facts& facts, const Dims& a, const Dims& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [&](const DimExpr& x, const DimExpr& y) {
+                      return !x.is_unknown() && !y.is_unknown() && facts.proves_equal(x, y);
+                    });
+}
+
+bool may_stand_for(const Facts& facts, const Type& from, const Type& to) {
+  if (from == to) return true;
+  return from.is_tensor() && to.is_tensor() && from.dtype == to.dtype && from.dims && to.dims &&
+         equal_dims(facts, *from.dims, *to.dims);
 }
 
 }  // namespace symtile

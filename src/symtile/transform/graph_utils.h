@@ -29,4 +29,10 @@ bool has_effect(const GraphNode& node, const GraphFunction& f, const std::set<st
 std::vector<std::string> bound_symbols(const GraphNode& node,
                                        const std::set<std::string>& in_scope);
 
+/// Provably the same extents.
+bool equal_dims(const Facts& facts, const Dims& a, const Dims& b);
+
+/// A value of type `from` may stand for one of type `to`.
+bool may_stand_for(const Facts& facts, const Type& from, const Type& to);
+
 }  // namespace symtile

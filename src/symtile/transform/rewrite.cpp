@@ -197,22 +197,16 @@ class Rewriter {
   bool build(const Pattern& after, Attempt& a, GraphNode& node) {
     if (after.kind == Pattern::Kind::letter) {
       const ValueId by = a.values.at(after.text[0]);
-      if (!fits(f_.type(by), a)) return false;
+      if (!may_stand_for(f_.facts, f_.type(by), f_.type(a.result))) return false;
       node = OpCall{"identity", {by}, {}};
       return true;
     }
     const ValueId made = emit(after, a);
-    if (!made.valid() || !fits(f_.type(made), a)) return false;
+    if (!made.valid() || !may_stand_for(f_.facts, f_.type(made), f_.type(a.result))) return false;
     node = std::move(a.before.back().node);
     a.before.pop_back();
     f_.values.pop_back();
     return true;
-  }
-
-  bool fits(const Type& from, const Attempt& a) const {
-    const Type& to = f_.type(a.result);
-    return from == to || (from.is_tensor() && to.is_tensor() && from.dtype == to.dtype &&
-                          from.dims && to.dims && equal_dims(f_.facts, *from.dims, *to.dims));
   }
 
   ValueId emit(const Pattern& p, Attempt& a) {
@@ -264,7 +258,7 @@ class Rewriter {
 
 }  // namespace
 
-std::optional<double> Attempt::number(char letter) const { return filled_with(constant(letter)); }
+std::optional<double> Attempt::number(ValueId v) const { return filled_with(constant(v)); }
 
 const OpCall* Attempt::call(ValueId v) const {
   if (!v.valid() || static_cast<size_t>(v.index) >= defs_.size()) return nullptr;
@@ -311,13 +305,6 @@ ValueId Attempt::make_constant(Constant data) {
   const ValueId id = f.add_value(f.value(result).name + "_constant", type);
   before.push_back({id, ConstantNode{std::move(data)}, {}});
   return id;
-}
-
-bool equal_dims(const Facts& facts, const Dims& a, const Dims& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [&](const DimExpr& x, const DimExpr& y) {
-                      return !x.is_unknown() && !y.is_unknown() && facts.proves_equal(x, y);
-                    });
 }
 
 bool is_last_axis(const Attempt& a, const OpCall& call) {

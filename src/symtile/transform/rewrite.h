@@ -36,9 +36,11 @@ class Attempt {
   const Facts& facts() const { return f.facts; }
   const Type& type(char letter) const { return f.type(values.at(letter)); }
   const Type& type() const { return f.type(result); }
-  Constant constant(char letter) const { return constant_of(f, defs_, values.at(letter)); }
+  Constant constant(ValueId v) const { return constant_of(f, defs_, v); }
+  Constant constant(char letter) const { return constant(values.at(letter)); }
   /// The number that a constant has everywhere.
-  std::optional<double> number(char letter) const;
+  std::optional<double> number(ValueId v) const;
+  std::optional<double> number(char letter) const { return number(values.at(letter)); }
   /// The call that defines a value; null when it is something else.
   const OpCall* call(ValueId v) const;
   /// The first operator of that name in the match.
@@ -65,12 +67,11 @@ struct PatternName {
 };
 
 inline bool always(Attempt&) { return true; }
-/// Provably the same extents.
-bool equal_dims(const Facts& facts, const Dims& a, const Dims& b);
 /// The axis (or the one axis of a list) of the call's first argument is the last one.
 bool is_last_axis(const Attempt& a, const OpCall& call);
 
-/// Applies the rules to all graph functions until none fits; the notes say what became of what.
+/// Applies the rules to all graph functions, at each binding as long as one fits (but not without
+/// end); the notes say what became of what.
 void rewrite_graphs(Module& module, PassContext& context, std::span<const RewriteRule> rules,
                     std::span<const PatternName> names = {});
 

@@ -29,13 +29,6 @@ struct Attempt {
 
 bool always(Attempt&) { return true; }
 
-bool equal_dims(const Facts& facts, const Dims& a, const Dims& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [&](const DimExpr& x, const DimExpr& y) {
-                      return !x.is_unknown() && !y.is_unknown() && facts.proves_equal(x, y);
-                    });
-}
-
 /// All of the formulas are the number.
 bool all_are(const Facts& facts, const Dims& dims, int64_t value) {
   return std::all_of(dims.begin(), dims.end(),
@@ -244,15 +237,9 @@ class Canonicalizer {
     return id;
   }
 
-  /// A value of type `from` may stand for one of type `to`.
-  bool fits(const Type& from, const Type& to) const {
-    if (from == to) return true;
-    return from.is_tensor() && to.is_tensor() && from.dtype == to.dtype && from.dims && to.dims &&
-           equal_dims(f_.facts, *from.dims, *to.dims);
-  }
-
   bool replace(const Binding& b, ValueId by) {
-    if (by == b.result || replaced_.count(b.result.index) || !fits(f_.type(by), f_.type(b.result)))
+    if (by == b.result || replaced_.count(b.result.index) ||
+        !may_stand_for(f_.facts, f_.type(by), f_.type(b.result)))
       return false;
     replaced_[b.result.index] = by;
     return true;

@@ -72,14 +72,13 @@ ValueId heads_last(Attempt& a, ValueId x, bool swapped) {
 }
 
 /// A lower triangle of ones (above: zeros), of the last two axes of a constant.
-bool is_triangle(const Constant& c, int64_t diagonal, double below, double above_least,
-                 double above_most) {
+bool is_triangle(const Constant& c, double below, double above_least, double above_most) {
   if (!c || c->dims.size() < 2 || c->element_count() == 0) return false;
   const int64_t width = c->dims.back(), height = c->dims[c->dims.size() - 2];
   for (int64_t i = 0; i < c->element_count(); ++i) {
     const int64_t row = i / width % height, column = i % width;
     const double v = is_float(c->dtype) ? c->as_double(i) : static_cast<double>(c->as_int(i));
-    const bool is_below = column <= row + diagonal;
+    const bool is_below = column <= row;
     if (is_below ? v != below : !(v >= above_least && v <= above_most)) return false;
   }
   return true;
@@ -96,8 +95,7 @@ std::optional<double> number_everywhere(Attempt& a, ValueId v) {
   if (call && call->op == "full") return call->attrs.get_float("value", 0);
   if (call && (call->op == "expand" || call->op == "reshape"))
     return number_everywhere(a, call->args[0]);
-  a.values['z'] = v;
-  return a.number('z');
+  return a.number(v);
 }
 
 /// The mask shows key j to query i exactly when j <= i. Then minus infinity is as good as any low
@@ -121,11 +119,10 @@ bool is_causal(Attempt& a, ValueId mask) {
       return false;
     whole = call->args[0];
   }
-  a.values['z'] = whole;
-  const Constant c = a.constant('z');
+  const Constant c = a.constant(whole);
   if (!c) return false;
-  return c->dtype == DType::boolean ? is_triangle(c, 0, 1, 0, 0)
-                                    : is_float(c->dtype) && is_triangle(c, 0, 0, kLowest, kHidden);
+  return c->dtype == DType::boolean ? is_triangle(c, 1, 0, 0)
+                                    : is_float(c->dtype) && is_triangle(c, 0, kLowest, kHidden);
 }
 
 bool is_attention(Attempt& a) {
@@ -175,7 +172,6 @@ bool is_attention(Attempt& a) {
         a.values['m'] = a.make("reshape", {mask}, {{"shape", Dims{d[0], 1, d[1], d[2]}}});
       }
     }
-    a.values.erase('z');
   }
   for (const auto& [letter, swapped] :
        {std::pair('q', false), std::pair('k', swaps_key), std::pair('v', false)}) {

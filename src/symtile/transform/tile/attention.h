@@ -1,9 +1,11 @@
 // Recognises softmax(scores) V in a compute form, by its four stages:
 //
-//   scores[p.., j]  = f(sum over d of Q[p.., d] * K[p.., j, d])      f: scale, mask, choice; any
-//   expression largest[p..]    = max over j of scores total[p..]      = sum over j of exp(scores -
-//   largest) out[p.., e]     = g(sum over j of exp(scores - largest) / total * V[p.., j, e])
+//   scores[p.., j] = f(sum over d of Q[p.., d] * K[p.., j, d])
+//   largest[p..]   = max over j of scores
+//   total[p..]     = sum over j of exp(scores - largest)
+//   out[p.., e]    = g(sum over j of exp(scores - largest) / total * V[p.., j, e])
 //
+// f (scale, mask, choice) and g are any expressions.
 // Neither the operator nor the order of the axes p matters: what K and V do not depend on are the
 // rows.
 #pragma once
