@@ -88,6 +88,25 @@ TEST(OpenclKernels, TiledMatmul) {
   }
 }
 
+TEST(OpenclKernels, AWorkerBeyondTheMappingHasNoTasks) {
+  SKIP_WITHOUT_OPENCL();
+  // 32 lanes for a mapping of n workers; lane 0 is worker -1.
+  const TileFunction f = tile(R"(
+tile @some<n>(%x: Buffer[(n), f32]) -> (%y: Buffer[(n), f32]) {
+  for block in 0 to 1 grid_block {
+    for l in 0 to 32 warp_lane {
+      tasks (i) of spatial(n) by l - 1 { %y[i] = %x[i] + 1.0f32 }
+    }
+  }
+}
+)");
+  for (const int64_t n : {0, 1, 7, 31}) {
+    const Constant x = random_constant(DType::f32, {n}, 3);
+    const RefTensor reference = RefTensor::from_constant(*x);
+    expect_close(run_on_opencl(f, {{"n", n}}, {x}), run_tile(f, {{"n", n}}, {&reference}), 0);
+  }
+}
+
 // What @rows computes.
 const char* kRowsComputed = R"(
 tile @rows<r, n>(%x: Buffer[(r, n), f16]) -> (%y: Buffer[(r, n), f16], %best: Buffer[(r), i64])

@@ -87,8 +87,7 @@ TEST(TaskStatements, RunInListOrderAsStatementsAndAsLoops) {
     for (const auto& [name, value] : values) symbols += ", " + name;
     const Module module = parse_module(recorder(m.str(), symbols));
     const TileFunction& f = module.tile("t");
-    TileFunction lowered = f;
-    lowered.body = lower_all_tasks(f.body);
+    const TileFunction lowered = without_tasks(f);
     visit(lowered.body, [](const Stmt& s) { EXPECT_EQ(as<TaskStmt>(s), nullptr); }, nullptr);
     Module check;
     check.add(lowered);
@@ -114,10 +113,34 @@ TEST(TaskStatements, LoweringCapturesNoName) {
   const Module module = parse_module(
       "tile @t<step, worker>() -> (%out: Buffer[(4), i64]) { for i in 0 to 4 { tasks (i) of "
       "spatial(4) * repeat(1) by i { %out[i] = step * 100 + worker } } }");
-  TileFunction f = module.tile("t");
-  f.body = lower_all_tasks(f.body);
+  const TileFunction f = without_tasks(module.tile("t"));
   const RefTensor out = run_tile(f, {{"step", 7}, {"worker", 5}}, {}, {}).front();
   EXPECT_EQ(out.i, (std::vector<int64_t>(4, 705)));
+}
+
+bool has_check(const Stmt& s) {
+  bool found = false;
+  visit(s, [&](const Stmt& x) { found |= as<IfStmt>(x) != nullptr; }, nullptr);
+  return found;
+}
+
+TEST(TaskStatements, LoopsAndLetsProveWorkers) {
+  const auto checked = [](const std::string& body) {
+    return has_check(
+        without_tasks(
+            parse_module("tile @t<w>() -> (%out: Buffer[(8), i64]) { " + body + " }").tile("t"))
+            .body);
+  };
+  const std::string tasks = " { tasks (i) of spatial(8) by v { %out[i] = 0 } } ";
+  EXPECT_FALSE(checked("for v in 0 to 8" + tasks));
+  EXPECT_FALSE(checked("for a in 0 to 2 { for l in 0 to 4 { let v = a * 4 + l" + tasks + "} }"));
+  EXPECT_TRUE(checked("for v in 0 to 9" + tasks));
+  EXPECT_TRUE(checked("for v in 0 to w" + tasks));
+  EXPECT_TRUE(checked("for v in -1 to 8" + tasks));
+  EXPECT_TRUE(checked("for a in 0 to 8 { let v = a - 1" + tasks + "}"));
+  // What is known of a hidden name does not hold of the one that hides it.
+  EXPECT_TRUE(checked("for v in 0 to 8 { let v = v + 1" + tasks + "}"));
+  EXPECT_TRUE(checked("for v in 0 to 8 { let v = %out[v]" + tasks + "}"));
 }
 
 TEST(TaskStatements, AProvenWorkerNeedsNoCheck) {
@@ -127,11 +150,6 @@ TEST(TaskStatements, AProvenWorkerNeedsNoCheck) {
   ASSERT_NE(task, nullptr);
   Facts facts;
   facts.bound("w", 0, 7);
-  const auto has_check = [](const Stmt& s) {
-    bool found = false;
-    visit(s, [&](const Stmt& x) { found |= as<IfStmt>(x) != nullptr; }, nullptr);
-    return found;
-  };
   EXPECT_FALSE(has_check(lower_tasks(*task, facts)));
   EXPECT_TRUE(has_check(lower_tasks(*task)));
 }

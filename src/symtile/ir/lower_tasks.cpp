@@ -1,8 +1,12 @@
 #include "symtile/ir/lower_tasks.h"
 
+#include <limits>
+#include <optional>
 #include <set>
 
 #include "symtile/base/check.h"
+#include "symtile/diag/diagnostic.h"
+#include "symtile/ir/stmt_walk.h"
 
 namespace symtile {
 namespace {
@@ -120,6 +124,65 @@ class TaskLowering {
   LoopKind loop_ = LoopKind::serial;
 };
 
+/// Lowers the tasks below a statement with what is known of the variables in scope.
+class FunctionLowering {
+ public:
+  explicit FunctionLowering(const TileFunction& f) : names_(f.symbols.begin(), f.symbols.end()) {}
+
+  Stmt lower(const Stmt& s, const Facts& facts) {
+    std::optional<Facts> inside;
+    std::string bound;
+    if (const auto* loop = as<ForStmt>(s)) {
+      bound = loop->var;
+      const auto begin = to_dim_expr(loop->begin), end = to_dim_expr(loop->end);
+      const DimRange low = begin ? facts.range(*begin) : DimRange{};
+      const DimRange high = end ? facts.range(*end - 1) : DimRange{};
+      inside = with_variable(facts, bound, {low.low, high.high}, [&](Facts& f, const DimExpr& v) {
+        if (begin) f.assume_le(*begin, v);
+        if (end) f.assume_le(v + 1, *end);
+      });
+    } else if (const auto* let = as<LetStmt>(s)) {
+      bound = let->var;
+      const auto value = to_dim_expr(let->value);
+      const DimRange range = value ? facts.range(*value) : DimRange{};
+      inside = with_variable(facts, bound, range, [&](Facts& f, const DimExpr& v) {
+        if (value) f.assume_equal(v, *value);
+      });
+    }
+    const bool fresh = !bound.empty() && names_.insert(bound).second;
+    const Stmt lowered = map_parts(
+        s, [&](const Stmt& part) { return lower(part, inside ? *inside : facts); },
+        [](const Expr& e) { return e; });
+    if (fresh) names_.erase(bound);
+    const auto* task = as<TaskStmt>(lowered);
+    return task ? lower_tasks(*task, facts) : lowered;
+  }
+
+ private:
+  template <typename F>
+  Facts with_variable(const Facts& facts, const std::string& name, const DimRange& range,
+                      F&& assume) const {
+    // What is known under a name that this one hides does not hold of it: nothing is kept.
+    if (names_.contains(name)) {
+      Facts none;
+      none.bound(name, -kMaxVariable, kMaxVariable);
+      return none;
+    }
+    Facts out = facts;
+    try {
+      // Both ends are given: a symbol of the prover without a range would be a dimension.
+      out.bound(name, range.low.value_or(-kMaxVariable), range.high.value_or(kMaxVariable));
+      assume(out, DimExpr::symbol(name));
+    } catch (const DiagnosticError&) {
+      return facts;  // a contradiction: the body never runs
+    }
+    return out;
+  }
+
+  static constexpr int64_t kMaxVariable = std::numeric_limits<int64_t>::max();
+  std::set<std::string> names_;
+};
+
 }  // namespace
 
 Stmt lower_tasks(const TaskStmt& task, const Facts& facts) {
@@ -128,14 +191,11 @@ Stmt lower_tasks(const TaskStmt& task, const Facts& facts) {
   return TaskLowering(task).build(facts);
 }
 
-Stmt lower_all_tasks(const Stmt& s) {
-  return rewrite(
-      s,
-      [](const Stmt& stmt) {
-        const auto* task = as<TaskStmt>(stmt);
-        return task ? lower_tasks(*task) : stmt;
-      },
-      nullptr);
+TileFunction without_tasks(TileFunction f) {
+  bool any = false;
+  visit(f.body, [&](const Stmt& s) { any |= as<TaskStmt>(s) != nullptr; }, nullptr);
+  if (any) f.body = FunctionLowering(f).lower(f.body, f.facts);
+  return f;
 }
 
 }  // namespace symtile

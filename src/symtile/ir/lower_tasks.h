@@ -11,7 +11,8 @@ namespace symtile {
 
 /// Equivalent to the statement; `facts` may know the ranges of the variables in scope.
 Stmt lower_tasks(const TaskStmt& task, const Facts& facts = {});
-/// Lowers every task statement below `s`.
-Stmt lower_all_tasks(const Stmt& s);
+/// The function with every task statement lowered; workers that loops and facts prove to be within
+/// a mapping are not checked.
+TileFunction without_tasks(TileFunction f);
 
 }  // namespace symtile

@@ -54,8 +54,6 @@ void Printer::print(const Stmt& s) {
     print_let(*n);
   } else if (const auto* n = as<IfStmt>(s)) {
     print_if(*n);
-  } else if (const auto* n = as<TaskStmt>(s)) {
-    print_tasks(*n);
   } else if (const auto* n = as<BarrierStmt>(s)) {
     const bool global = n->scope == Scope::global || n->scope == Scope::scratch;
     // One lane's registers need no barrier.
@@ -180,84 +178,6 @@ void Printer::declare_shared(const Stmt& s) {
     shared_names_[n] = declare_buffer(n->buffer);
   }
   for_each_part(*s, [&](const Stmt& part) { declare_shared(part); }, [](const Expr&) {});
-}
-
-void Printer::print_tasks(const TaskStmt& n) {
-  SYMTILE_CHECK(static_cast<int>(n.vars.size()) == n.mapping.rank(),
-                "a task statement of '{}' names {} variables for {} dimensions", f_.name,
-                n.vars.size(), n.mapping.rank());
-  const Value worker = print_root(n.worker);
-  braces("", [&] {
-    const std::string name = fresh("worker");
-    line(fmt::format("const i64 {} = {};", name, worker.text));
-    Value w{name};
-    w.index = w.non_negative = true;
-    print_task_atom(n, 0, w, std::vector<Value>(n.vars.size(), index_value(0)));
-  });
-}
-
-void Printer::print_task_atom(const TaskStmt& n, size_t atom_index, const Value& worker,
-                              const std::vector<Value>& base) {
-  const auto& atoms = n.mapping.atoms();
-  if (atom_index == atoms.size()) {
-    std::function<void(size_t)> bind = [&](size_t i) {
-      if (i == n.vars.size()) return print(n.body);
-      const std::string name = fresh(n.vars[i]);
-      line(fmt::format("const i64 {} = {};", name, base[i].text));
-      with_variable(n.vars[i], {name, true, true}, [&] { bind(i + 1); });
-    };
-    return bind(0);
-  }
-  const auto binary = [](BinaryOp op, const Value& a, const Value& b) {
-    return print_binary(op, DType::i64, a, b);
-  };
-  const TaskMapping::Atom& atom = atoms[atom_index];
-  const size_t rank = atom.extents.size();
-  std::vector<size_t> dim_of_rank(rank);
-  for (size_t d = 0; d < rank; ++d) dim_of_rank[static_cast<size_t>(atom.ranks[d])] = d;
-  std::vector<Value> extents;
-  for (const DimExpr& extent : atom.extents) extents.push_back(print_root(to_expr(extent)));
-  const auto descend = [&](const std::vector<Value>& task, const Value& rest) {
-    std::vector<Value> next;
-    for (size_t d = 0; d < rank; ++d) {
-      const Value scaled = binary(BinaryOp::mul, base[d], extents[d]);
-      next.push_back(binary(BinaryOp::add, scaled, task[d]));
-    }
-    print_task_atom(n, atom_index + 1, rest, next);
-  };
-  if (atom.kind == TaskMapping::Kind::spatial) {
-    DimExpr inner(1);
-    for (size_t i = atom_index + 1; i < atoms.size(); ++i) {
-      if (atoms[i].kind == TaskMapping::Kind::spatial) inner *= product(atoms[i].extents);
-    }
-    const Value inner_workers = print_root(to_expr(inner));
-    Value index = binary(BinaryOp::floordiv, worker, inner_workers);
-    const Value rest = binary(BinaryOp::floormod, worker, inner_workers);
-    std::vector<Value> task(rank);
-    for (size_t r = rank; r-- > 0;) {
-      const size_t d = dim_of_rank[r];
-      task[d] = r == 0 ? index : binary(BinaryOp::floormod, index, extents[d]);
-      if (r > 0) index = binary(BinaryOp::floordiv, index, extents[d]);
-    }
-    return descend(task, rest);
-  }
-  std::vector<Value> task(rank);
-  std::function<void(size_t)> loops = [&](size_t r) {
-    if (r == rank) return descend(task, worker);
-    const size_t d = dim_of_rank[r];
-    if (extents[d].constant == 1) {
-      task[d] = index_value(0);
-      return loops(r + 1);
-    }
-    const std::string name = fresh(n.vars[d]);
-    if (extents[d].constant && !dialect_.unroll_hint.empty()) line(dialect_.unroll_hint);
-    braces(fmt::format("for (i64 {0} = 0; {0} < {1}; ++{0})", name, extents[d].text), [&] {
-      task[d] = Value{name};
-      task[d].index = task[d].non_negative = true;
-      loops(r + 1);
-    });
-  };
-  loops(0);
 }
 
 }  // namespace symtile::c_source

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "symtile/backend/c_source/print_kernel.h"
+#include "symtile/ir/lower_tasks.h"
 
 namespace symtile::c_source {
 
@@ -27,7 +28,8 @@ struct Value {
 
 class Printer {
  public:
-  Printer(const TileFunction& f, const Dialect& dialect) : f_(f), dialect_(dialect) {}
+  Printer(const TileFunction& f, const Dialect& dialect)
+      : f_(without_tasks(f)), dialect_(dialect) {}
 
   PrintedKernel print(const std::string& name);
 
@@ -56,9 +58,6 @@ class Printer {
   void print(const Stmt& s);
   void print_for(const ForStmt& n);
   void print_worker_loop(const ForStmt& n);
-  void print_tasks(const TaskStmt& n);
-  void print_task_atom(const TaskStmt& n, size_t atom, const Value& worker,
-                       const std::vector<Value>& base);
   void print_allocate(const AllocateStmt& n);
   void print_store(const StoreStmt& n);
   void print_let(const LetStmt& n);
@@ -97,7 +96,7 @@ class Printer {
   std::string fresh_temporary() { return "t" + std::to_string(temporaries_++); }
   Variable symbol_variable(const std::string& symbol);
 
-  const TileFunction& f_;
+  const TileFunction f_;  ///< without task statements
   const Dialect& dialect_;
   std::string launch_prefix_;
   PrintedKernel out_;

@@ -2,6 +2,8 @@
 
 #include <llvm/IR/MDBuilder.h>
 
+#include "symtile/ir/lower_tasks.h"
+
 namespace symtile::codegen {
 
 using llvm::Value;
@@ -9,7 +11,7 @@ using llvm::Value;
 KernelCodegen::KernelCodegen(llvm::Module& module, const TileFunction& function,
                              const CpuTarget& target, std::string symbol)
     : module_(module),
-      source_(function),
+      source_(without_tasks(function)),
       target_(target),
       symbol_(std::move(symbol)),
       b_(module.getContext()),

@@ -99,9 +99,6 @@ class KernelCodegen {
   void emit_serial(const ForStmt& n, Hint hint);
   void emit_if(const IfStmt& n);
   void emit_allocate(const AllocateStmt& n);
-  void emit_task(const TaskStmt& n);
-  void emit_task_atom(const TaskStmt& n, size_t atom, const Lanes& worker,
-                      const std::vector<Lanes>& base, bool unroll);
   void emit_intrinsic(const IntrinsicStmt& n);
   void with_variable(const std::string& name, Variable variable, const std::function<void()>& f);
   /// do { body(i); i += step; } while (i < end), guarded unless provably entered.
@@ -180,7 +177,7 @@ class KernelCodegen {
   void reduce_axes(const ReduceExpr& n, size_t axis, bool unroll, const std::function<void()>& f);
 
   llvm::Module& module_;
-  const TileFunction& source_;
+  const TileFunction source_;  ///< without task statements
   const CpuTarget& target_;
   std::string symbol_;
   Builder b_;

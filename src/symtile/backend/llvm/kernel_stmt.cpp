@@ -14,7 +14,6 @@ namespace {
 constexpr int64_t kMaxStackBytes = 64 << 10;
 /// Loops marked unrolled stay loops once a kernel has expanded this many bodies.
 constexpr int kMaxUnrolledBodies = 2048;
-constexpr int64_t kMaxUnrolledTasks = 64;
 
 }  // namespace
 
@@ -33,8 +32,6 @@ void KernelCodegen::emit(const Stmt& s) {
     emit_if(*n);
   } else if (const auto* n = as<AllocateStmt>(s)) {
     emit_allocate(*n);
-  } else if (const auto* n = as<TaskStmt>(s)) {
-    emit_task(*n);
   } else if (const auto* n = as<IntrinsicStmt>(s)) {
     emit_intrinsic(*n);
   } else {
@@ -235,98 +232,6 @@ void KernelCodegen::emit_allocate(const AllocateStmt& n) {
   } else {
     buffers_.erase(buffer.name);
   }
-}
-
-void KernelCodegen::emit_task(const TaskStmt& n) {
-  SYMTILE_CHECK(static_cast<int>(n.vars.size()) == n.mapping.rank(),
-                "a task statement names {} variables for {} dimensions", n.vars.size(),
-                n.mapping.rank());
-  // Small constant repetitions are expanded, so that register tiles stay in registers.
-  int64_t tasks = 1;
-  for (const TaskMapping::Atom& atom : n.mapping.atoms()) {
-    if (atom.kind != TaskMapping::Kind::repeat) continue;
-    const auto count = product(atom.extents).as_const();
-    tasks = count && *count <= kMaxUnrolledTasks ? tasks * *count : kMaxUnrolledTasks + 1;
-    tasks = std::min(tasks, kMaxUnrolledTasks + 1);
-  }
-  const bool unroll = tasks <= kMaxUnrolledTasks;
-  const std::vector<Lanes> origin(n.vars.size());
-  const auto count = n.mapping.workers().as_const();
-  if (const auto worker = n.worker.as_int(); worker && count) {
-    if (*worker >= 0 && *worker < *count) emit_task_atom(n, 0, emit_root(n.worker), origin, unroll);
-    return;
-  }
-  // A worker outside [0, workers) has no tasks; one unsigned comparison says so, and folds away
-  // where the worker is a loop variable of known range.
-  Value* worker = first_lane(emit_root(n.worker));
-  Value* workers = first_lane(emit_root(to_expr(n.mapping.workers())));
-  llvm::LLVMContext& context = module_.getContext();
-  auto* inside = llvm::BasicBlock::Create(context, "tasks", llvm_function_);
-  auto* after = llvm::BasicBlock::Create(context, "join", llvm_function_);
-  b_.CreateCondBr(b_.CreateICmpULT(worker, workers), inside, after);
-  b_.SetInsertPoint(inside);
-  emit_task_atom(n, 0, emit_root(n.worker), origin, unroll);
-  b_.CreateBr(after);
-  b_.SetInsertPoint(after);
-}
-
-void KernelCodegen::emit_task_atom(const TaskStmt& n, size_t atom_index, const Lanes& worker,
-                                   const std::vector<Lanes>& base, bool unroll) {
-  const auto& atoms = n.mapping.atoms();
-  if (atom_index == atoms.size()) {
-    std::function<void(size_t)> bind = [&](size_t i) {
-      if (i == n.vars.size()) return emit(n.body);
-      with_variable(n.vars[i], {base[i], true}, [&] { bind(i + 1); });
-    };
-    return bind(0);
-  }
-  const TaskMapping::Atom& atom = atoms[atom_index];
-  const size_t rank = atom.extents.size();
-  std::vector<size_t> dim_of_rank(rank);
-  for (size_t d = 0; d < rank; ++d) dim_of_rank[static_cast<size_t>(atom.ranks[d])] = d;
-  std::vector<Lanes> extents;
-  for (const DimExpr& extent : atom.extents) extents.push_back(emit_root(to_expr(extent)));
-  const auto descend = [&](const std::vector<Lanes>& task, const Lanes& rest) {
-    std::vector<Lanes> next(rank);
-    for (size_t d = 0; d < rank; ++d) next[d] = add(multiply(base[d], extents[d]), task[d]);
-    emit_task_atom(n, atom_index + 1, rest, next, unroll);
-  };
-  const auto divide = [&](BinaryOp op, const Lanes& a, const Lanes& b) {
-    return Lanes{ops_.floor_divide_non_negative(op, value_of(a), value_of(b))};
-  };
-  if (atom.kind == TaskMapping::Kind::spatial) {
-    DimExpr inner(1);
-    for (size_t i = atom_index + 1; i < atoms.size(); ++i) {
-      if (atoms[i].kind == TaskMapping::Kind::spatial) inner *= product(atoms[i].extents);
-    }
-    const Lanes inner_workers = emit_root(to_expr(inner));
-    Lanes index = divide(BinaryOp::floordiv, worker, inner_workers);
-    const Lanes rest = divide(BinaryOp::floormod, worker, inner_workers);
-    std::vector<Lanes> task(rank);
-    for (size_t r = rank; r-- > 0;) {
-      const size_t d = dim_of_rank[r];
-      task[d] = r == 0 ? index : divide(BinaryOp::floormod, index, extents[d]);
-      if (r > 0) index = divide(BinaryOp::floordiv, index, extents[d]);
-    }
-    return descend(task, rest);
-  }
-  std::vector<Lanes> task(rank);
-  std::function<void(size_t)> loops = [&](size_t r) {
-    if (r == rank) return descend(task, worker);
-    const size_t d = dim_of_rank[r];
-    if (unroll && extents[d].is_constant()) {
-      for (int64_t i = 0; i < extents[d].offset; ++i) {
-        task[d] = Lanes{nullptr, i};
-        loops(r + 1);
-      }
-      return;
-    }
-    counted_loop(Lanes{}, extents[d], 1, Hint::none, [&](Value* i) {
-      task[d] = Lanes{i};
-      loops(r + 1);
-    });
-  };
-  loops(0);
 }
 
 void KernelCodegen::emit_intrinsic(const IntrinsicStmt& n) {
