@@ -50,12 +50,24 @@ class Collector {
            make_location(file_, printable(n.name()), printable(n.op_type())),
            "the model does not import the operator set that this node belongs to");
     }
-    if (domain.empty() && (find_importer(n.op_type()) || is_core_operator(n.op_type()))) return;
+    const bool known =
+        domain.empty() && (find_importer(n.op_type()) || is_core_operator(n.op_type()));
+    const std::string unknown = known ? unknown_attributes(n) : "";
+    if (known && unknown.empty()) return;
     const std::string name = !n.name().empty() || n.output().empty() ? n.name() : n.output(0);
     operators.insert(printable(n.op_type()));
-    lines.push_back(fmt::format("{} (domain '{}', version {}), node '{}'", printable(n.op_type()),
+    lines.push_back(fmt::format("{} (domain '{}', version {}), node '{}'{}", printable(n.op_type()),
                                 domain.empty() ? "ai.onnx" : printable(domain), version,
-                                printable(name)));
+                                printable(name), unknown));
+  }
+
+  static std::string unknown_attributes(const pb::NodeProto& n) {
+    std::string names;
+    for (const pb::AttributeProto& a : n.attribute()) {
+      if (!knows_attribute(n.op_type(), a.name()))
+        names += fmt::format("{}'{}'", names.empty() ? "" : ", ", printable(a.name()));
+    }
+    return names.empty() ? names : ": it has no attribute " + names;
   }
 
   const CheckedModel& checked_;

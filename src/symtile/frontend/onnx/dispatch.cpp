@@ -30,11 +30,32 @@ const std::unordered_map<std::string_view, Importer>& table() {
   return importers;
 }
 
+/// The names of an operator's attributes, with ", " between them.
+const std::unordered_map<std::string_view, std::string_view>& attribute_table() {
+  static const std::unordered_map<std::string_view, std::string_view> names = {
+#define ONNX_ATTRIBUTES(type, ...) {#type, #__VA_ARGS__},
+#include "symtile/frontend/onnx/attributes.def"
+#undef ONNX_ATTRIBUTES
+  };
+  return names;
+}
+
 }  // namespace
 
 const Importer* find_importer(std::string_view op_type) {
   const auto it = table().find(op_type);
   return it == table().end() ? nullptr : &it->second;
+}
+
+bool knows_attribute(std::string_view op_type, std::string_view attribute) {
+  const auto it = attribute_table().find(op_type);
+  if (it == attribute_table().end()) return false;
+  for (std::string_view rest = it->second; !rest.empty();) {
+    const size_t end = rest.find(", ");
+    if (rest.substr(0, end) == attribute) return true;
+    rest = end == std::string_view::npos ? "" : rest.substr(end + 2);
+  }
+  return false;
 }
 
 bool is_core_operator(std::string_view op_type) {

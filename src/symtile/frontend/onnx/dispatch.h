@@ -20,4 +20,7 @@ const Importer* find_importer(std::string_view op_type);
 /// Constant, Identity, Shape, Size: done in node_import.cpp.
 bool is_core_operator(std::string_view op_type);
 
+/// Whether attributes.def lists the attribute for the operator.
+bool knows_attribute(std::string_view op_type, std::string_view attribute);
+
 }  // namespace symtile::onnx_import

@@ -96,6 +96,25 @@ TEST(graph_import, facts) {
   refused("nonsense", DiagId::bad_shape_fact, "nonsense");
 }
 
+// Leaving out an attribute of a later operator set could change what a node computes.
+TEST(graph_import, unknown_attributes_are_refused_together) {
+  ModelBuilder m;
+  m.input("x", kFloat, {"n"});
+  set(m.node("Elu", {"x"}, {"a"}), "window", 3);
+  m.node("Exp", {"a"}, {"b"});
+  set(m.node("Neg", {"b"}, {"y"}), "axis", 0);
+  m.output("y");
+  try {
+    (void)m.import();
+    FAIL();
+  } catch (const DiagnosticError& e) {
+    EXPECT_EQ(name_of(e.id()), name_of(DiagId::unsupported));
+    const std::string text = e.what();
+    EXPECT_NE(text.find("node 'Elu_1': it has no attribute 'window'"), std::string::npos) << text;
+    EXPECT_NE(text.find("node 'Neg_3': it has no attribute 'axis'"), std::string::npos) << text;
+  }
+}
+
 pb::FunctionProto& scale_function(ModelBuilder& m) {
   m.model.add_opset_import()->set_domain("local");
   m.model.mutable_opset_import(1)->set_version(1);

@@ -18,8 +18,8 @@ namespace symtile::onnx_import {
 /// Newest versions whose meaning is known here. Later operator sets up to kMaxOpset only add
 /// element types and operators to kCheckedOpset, so a model that uses neither means the same.
 inline constexpr int64_t kCheckedOpset = 22;
-inline constexpr int64_t kMaxOpset = 25;
-inline constexpr int64_t kMaxIrVersion = 13;
+inline constexpr int64_t kMaxOpset = 28;
+inline constexpr int64_t kMaxIrVersion = 14;
 
 std::string read_model_file(const std::filesystem::path& file);
 std::unique_ptr<pb::ModelProto> parse_model(std::string_view bytes, const std::string& file_name);

@@ -183,6 +183,14 @@ void NodeContext::run_importer() {
     if (static_cast<int>(args.size()) < needed) {
       fail(DiagId::bad_model_file, "it has {} inputs, but needs {}", args.size(), needed);
     }
+    // Before operator set 7, `axis` says which axis of the first operand the second begins at.
+    if (args.size() == 2 && has_attr("axis")) {
+      Dims dims = this->dims(1);
+      const int behind = rank(0) - normalize_axis(attr_int("axis", 0), rank(0)) - rank(1);
+      if (behind < 0) fail(DiagId::bad_attribute, "its second input does not fit behind its axis");
+      dims.resize(dims.size() + static_cast<size_t>(behind), 1);
+      args[1] = reshape(args[1], std::move(dims));
+    }
     out(0, build().call(importer->core_op, std::move(args)));
   }
   for (size_t k = 0; k < known.size() && k < outputs_.size(); ++k) {

@@ -5,8 +5,9 @@
 // `mask` broadcasts to [b, h, s, t]: a float is added to the scores; where a bool is false the
 // score is `fill` (minus infinity unless given). `causal`: query i sees keys j <= i + `offset`
 // only; the others do not take part, whatever they hold. A row without any key is 0; one whose
-// scores are all minus infinity is NaN, as softmax says; with `safe`, a row whose exponentials have
-// no sum is 0 instead, whatever V holds.
+// scores are all minus infinity is NaN, as softmax says; with `zero_without_keys` it is 0, and with
+// `safe`, a row whose exponentials have no sum (also for a NaN among the scores) is 0, whatever V
+// holds.
 #include <cmath>
 #include <limits>
 
@@ -57,6 +58,7 @@ void evaluate(EvalContext& c) {
   const double scale = c.attrs().get_float("scale"), fill = c.attrs().get_float("fill", -kInfinity);
   const bool causal = c.attrs().get_bool("causal", false);
   const bool safe = c.attrs().get_bool("safe", false);
+  const bool zero_without_keys = c.attrs().get_bool("zero_without_keys", false);
   const int64_t offset = causal ? causal_offset(c) : 0;
   RefTensor& out = c.out(q.dtype, {q.dims[0], q.dims[1], q.dims[2], width});
   const auto at = [](const RefTensor& x, int64_t b, int64_t i, int64_t h) {
@@ -86,7 +88,8 @@ void evaluate(EvalContext& c) {
     for (double& p : scores) sum += p = std::exp(p - largest);
     for (int64_t e = 0; e < width; ++e) {
       double value = visible == 0 && keys > 0 ? std::nan("") : 0;
-      if (safe && (visible == 0 || std::isnan(sum))) {
+      if ((safe && (visible == 0 || std::isnan(sum))) ||
+          (zero_without_keys && largest == -kInfinity)) {
         out.set(at(out, b, i, h) + e, 0);
         continue;
       }
@@ -150,8 +153,12 @@ void lower(LowerContext& c) {
       return weight(x, j) / total({x[0], x[1], x[2]}) *
              (causal ? select(visible(x[1], j), value, imm(dtype, 0)) : value);
     });
-    if (!c.attrs().get_bool("safe", false)) return sum;
-    return select(unary(UnaryOp::isnan, total({x[0], x[1], x[2]})), imm(dtype, 0), sum);
+    const Index row = {x[0], x[1], x[2]};
+    if (c.attrs().get_bool("safe", false))
+      return select(unary(UnaryOp::isnan, total(row)), imm(dtype, 0), sum);
+    if (c.attrs().get_bool("zero_without_keys", false))
+      return select(equal(largest(row), imm(dtype, -kInfinity)), imm(dtype, 0), sum);
+    return sum;
   });
 }
 
@@ -160,12 +167,17 @@ std::vector<OpSample> samples() {
   const auto of = [](Dims dims, DType dtype) { return Type::tensor(std::move(dims), dtype); };
   const auto f32 = [](Dims dims) { return f32_tensor(std::move(dims)); };
   const Attributes scaled{{"scale", 0.25}};
-  Attributes causal = scaled, shifted = scaled, filled = scaled, safe = scaled;
+  Attributes causal = scaled, shifted = scaled, filled = scaled, safe = scaled, zero = scaled,
+             late = scaled;
   causal.set("causal", int64_t{1});
   shifted.set("causal", int64_t{1});
   shifted.set("offset", Dims{t - s});
   filled.set("fill", -10000.0);
   safe.set("safe", int64_t{1});
+  zero.set("zero_without_keys", int64_t{1});
+  late.set("zero_without_keys", int64_t{1});
+  late.set("causal", int64_t{1});
+  late.set("offset", Dims{-2});
   std::vector<OpSample> out = {
       make_sample({f32({2, 5, 3, 8}), f32({2, 7, 3, 8}), f32({2, 7, 3, 4})}, scaled),
       make_sample({f32({b, s, 2, 16}), f32({b, t, 2, 16}), f32({b, t, 2, 16}), f32({b, 1, 1, t})},
@@ -183,6 +195,10 @@ std::vector<OpSample> samples() {
       make_sample({f32({b, s, 2, 8}), f32({b, t, 2, 8}), f32({b, t, 2, 8}),
                    of({b, 1, s, t}, DType::boolean)},
                   safe, {{"b", 3}, {"s", 5}, {"t", 2}}),
+      make_sample({f32({b, s, 2, 8}), f32({b, t, 2, 8}), f32({b, t, 2, 8}),
+                   of({b, 1, s, t}, DType::boolean)},
+                  zero, {{"b", 3}, {"s", 5}, {"t", 2}}),
+      make_sample({f32({1, s, 2, 8}), f32({1, s, 2, 8}), f32({1, s, 2, 8})}, late, {{"s", 7}}),
       make_sample({of({1, s, 2, 8}, DType::f16), of({1, t, 2, 8}, DType::f16),
                    of({1, t, 2, 8}, DType::f16)},
                   scaled, {{"s", 4}, {"t", 11}}),
@@ -203,6 +219,7 @@ const OpRecord attention_op = {
               {"causal", AttrSpec::Kind::integer},
               {"offset", AttrSpec::Kind::dims},
               {"safe", AttrSpec::Kind::integer},
+              {"zero_without_keys", AttrSpec::Kind::integer},
               {"fill", AttrSpec::Kind::real}},
     .deduce = deduce,
     .evaluate = evaluate,

@@ -320,8 +320,13 @@ class Template {
     const std::string m = names_.fresh("m"), e = names_.fresh("e"),
                       inverse = names_.fresh("inverse");
     Expr sum = load(o_, type_, {var(m) * to_expr(width_) + var(e)}) * var(inverse, type_);
-    // Exponentials have a sum exactly when it is positive: the largest of them is 1.
-    if (a_.safe) sum = select(load(total_, type_, {var(m)}) > imm(type_, 0), sum, imm(type_, 0));
+    const Expr weights = load(total_, type_, {var(m)});
+    // Exponentials have a sum exactly when it is positive, for the largest of them is 1; it is 0
+    // when all scores are minus infinity.
+    if (a_.zero == Attention::Zero::without_sum)
+      sum = select(weights > imm(type_, 0), sum, imm(type_, 0));
+    if (a_.zero == Attention::Zero::without_keys)
+      sum = select(equal(weights, imm(type_, 0)), imm(type_, 0), sum);
     Expr value = rewrite(a_.result, [&](const Expr& x) {
       return structurally_equal(x, a_.weighted) ? cast(x.dtype(), sum) : x;
     });

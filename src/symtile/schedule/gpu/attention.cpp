@@ -209,8 +209,12 @@ class Template {
     const std::string i = names_.fresh("i"), e = a_.column ? a_.column->name : names_.fresh("e"),
                       x = names_.fresh("attended");
     // The sum over no key at all is 0.
-    const Expr value =
-        select(equal(keys_, 0), imm(type_, 0), load(sums_.name, type_, {var(i)}) / one(total_));
+    Expr value = load(sums_.name, type_, {var(i)}) / one(total_);
+    if (a_.zero == Attention::Zero::without_sum)
+      value = select(one(total_) > imm(type_, 0), value, imm(type_, 0));
+    if (a_.zero == Attention::Zero::without_keys)
+      value = select(equal(one(total_), imm(type_, 0)), imm(type_, 0), value);
+    value = select(equal(keys_, 0), imm(type_, 0), value);
     const std::string& out = linear_.stages.back().buffer;
     const Expr result = replace_exactly(a_.result, {{a_.weighted, var(x, type_)}});
     Stmt body = let(x, value, store(out, {linear_.store_index.at(out)}, result));
@@ -240,7 +244,7 @@ std::optional<TileFunction> schedule_attention(const TileFunction& f, const Comp
   if (!match_attention(squeeze_unit_axes(form))) return std::nullopt;
   LinearForm linear = linearize(f, form);
   auto matched = match_attention({linear.temporaries, linear.stages});
-  if (!matched || matched->safe) return std::nullopt;
+  if (!matched) return std::nullopt;
   const auto tile = choose_tile(*matched, target);
   if (!tile) return std::nullopt;
   return Template(f, std::move(linear), std::move(*matched), *tile, target).build();

@@ -110,10 +110,17 @@ std::optional<Attention> match_attention(const ComputeForm& form) {
   a.value = product->b;
   a.result = rewrite(a.result, [&](const Expr& e) {
     const auto* s = e.as<SelectExpr>();
-    const auto* c = s ? s->condition.as<UnaryExpr>() : nullptr;
-    const bool chooses = c && c->op == UnaryOp::isnan && is_load_of(c->a, total.buffer);
-    if (!chooses || !is_immediate(s->then_value, 0)) return e;
-    a.safe = true;
+    if (!s || !is_immediate(s->then_value, 0)) return e;
+    const auto* nan = s->condition.as<UnaryExpr>();
+    const auto* same = s->condition.as<BinaryExpr>();
+    if (nan && nan->op == UnaryOp::isnan && is_load_of(nan->a, total.buffer)) {
+      a.zero = Attention::Zero::without_sum;
+    } else if (same && same->op == BinaryOp::eq && is_load_of(same->a, largest.buffer) &&
+               is_immediate(same->b, -std::numeric_limits<double>::infinity())) {
+      a.zero = Attention::Zero::without_keys;
+    } else {
+      return e;
+    }
     return s->else_value;
   });
   // Everything in the variables of the last stage.

@@ -27,7 +27,8 @@ struct Attention {
   Expr value;               ///< V over batch, key and column
   Expr weighted;            ///< the ReduceExpr inside `result`
   Expr result;              ///< value of the last stage
-  bool safe = false;        ///< where `total` is NaN, 0 stands for the weighted sum
+  /// Where 0 stands for the weighted sum: nowhere, where `total` is NaN, where `largest` is -inf.
+  enum class Zero { never, without_sum, without_keys } zero = Zero::never;
   /// Keys are visible up to row + causal, included; the others take no part. None: all are.
   std::optional<Expr> causal;
 };

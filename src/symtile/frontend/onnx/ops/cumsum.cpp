@@ -1,11 +1,13 @@
-// CumSum: the axis is an input; one that is only known at run time selects among the axes.
+// CumSum and CumProd: the axis is an input; one that is only known at run time selects among the
+// axes.
 #include "symtile/frontend/onnx/import_context.h"
 
 namespace symtile::onnx_import {
 
 void import_cumsum(ImportContext& c) {
+  const std::string op = c.op_type() == "CumSum" ? "cumsum" : "cumprod";
   const auto along = [&](int64_t axis) {
-    return c.call("cumsum", {c.in(0)},
+    return c.call(op, {c.in(0)},
                   {{"axis", axis},
                    {"exclusive", c.attr_int("exclusive", 0)},
                    {"reverse", c.attr_int("reverse", 0)}});

@@ -89,6 +89,7 @@ void import_reduce(ImportContext& c) {
     c.out(0, c.call(op, {c.in(0)}, std::move(attrs)));
     return;
   }
+  const bool noop = c.attr_int("noop_with_empty_axes", 0) != 0;
   const bool given = c.has(1) && !(c.type(1).has_rank() && c.dims(1) == Dims{0});
   if (given && !c.constant(1) && !c.dims_value(1)) {
     import_run_time_axes(c, op);
@@ -97,7 +98,7 @@ void import_reduce(ImportContext& c) {
   const std::vector<int64_t> axes = given ? c.require_ints(1, "the axes") : std::vector<int64_t>{};
   if (!axes.empty()) {
     attrs.set("axes", axes);
-  } else if (c.attr_int("noop_with_empty_axes", 0) != 0) {
+  } else if (noop) {
     // Every element is reduced alone: the result still is |x|, x * x, ...
     attrs.set("axes", std::vector<int64_t>{});
   }
