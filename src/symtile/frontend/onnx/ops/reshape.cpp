@@ -33,14 +33,17 @@ Dims resolve_at_run_time(ImportContext& c, const Dims& in, const Dims& target, b
   const ValueId others = c.call("reduce_prod", {c.call("where", {inferred, number(1), shape})},
                                 {{"axes", std::vector<int64_t>{0}}, {"keepdims", int64_t{1}}});
   // Dividing by 0 gives 0; whether the counts agree is checked by the reshape itself.
-  const ValueId rest = c.call("div", {build.dims_tensor({product(in)}), others});
+  ValueId rest = c.call("div", {build.dims_tensor({product(in)}), others});
+  // allowzero forbids a 0 beside a -1: no dimension then, which the check below finds.
+  if (allow_zero) rest = c.call("where", {c.call("equal", {others, number(0)}), number(-1), rest});
   const Dims read =
       build.read_dims(c.call("where", {inferred, rest, shape}), static_cast<int>(count), "r");
   Dims out = target;
   for (size_t d = 0; d < target.size(); ++d) {
     if (!open[d] && !target[d].is_const(-1)) continue;
     out[d] = read[d];
-    build.check(min(read[d], 0), 0, fmt::format("entry {} of the target shape is at least -1", d));
+    build.check(min(read[d], 0), 0,
+                fmt::format("entry {} of the target shape stands for a dimension", d));
     build.function().facts.bound(*read[d].as_symbol(), 0, kMaxDim);
   }
   return out;
