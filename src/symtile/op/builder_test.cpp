@@ -59,6 +59,30 @@ TEST(Broadcast, TwoSymbolsGetACheckAndAFormula) {
   EXPECT_NE(check->a.evaluate({{"n", 5}, {"m", 0}}), check->b.evaluate({}));
 }
 
+TEST(Broadcast, AChainIsOneFormulaOverAllOperands) {
+  Graph g;
+  const std::vector<std::string> names = {"p", "q", "r", "s"};
+  ValueId sum;
+  for (const std::string& n : names) {
+    const ValueId x = g.param(n, {DimExpr::symbol(n)});
+    sum = sum.valid() ? g.build.call("add", {sum, x}) : x;
+  }
+  const DimExpr all = g.dims(sum)[0];
+  EXPECT_LT(all.str().size(), 80u) << all.str();
+  EXPECT_EQ(g.count_checks(), 3);
+  // Compatible values: 1 and one other number.
+  for (const int64_t other : {0, 1, 5}) {
+    for (int mask = 0; mask < 16; ++mask) {
+      DimValues values;
+      for (size_t i = 0; i < names.size(); ++i) values[names[i]] = mask >> i & 1 ? other : 1;
+      EXPECT_EQ(all.evaluate(values), mask ? other : 1) << other << " " << mask;
+    }
+  }
+  // An operand that is in the sum already adds nothing.
+  EXPECT_EQ(g.dims(g.build.call("add", {sum, g.function.params[1]}))[0], all);
+  EXPECT_EQ(g.count_checks(), 3);
+}
+
 TEST(Broadcast, ANumberAboveOneWins) {
   Graph g;
   const ValueId a = g.param("a", {sym("n")}), b = g.param("b", {7});

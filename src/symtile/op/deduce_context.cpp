@@ -21,6 +21,45 @@ bool never_one(const Facts& facts, const DimExpr& d) {
   return !d.is_unknown() && facts.proves_not_equal(d, 1);
 }
 
+using Operands = std::set<DimExpr>;
+
+void flatten(DimAtom::Kind kind, const DimExpr& d, Operands& out) {
+  const auto& terms = d.terms();
+  const bool single = terms.size() == 1 && terms[0].coefficient == 1 &&
+                      terms[0].factors.size() == 1 && terms[0].factors[0].second == 1;
+  if (!single || terms[0].factors[0].first.kind != kind) {
+    out.insert(d);
+    return;
+  }
+  for (const DimExpr& arg : terms[0].factors[0].first.args) flatten(kind, arg, out);
+}
+
+/// What broadcasting dimensions together gives when any may be 0, 1 or more: 0 if one is 0 (the
+/// others are 0 or 1 then), else the largest.
+DimExpr broadcast_of(const Operands& all) {
+  DimExpr least = 1, most = *all.begin();
+  for (const DimExpr& d : all) {
+    least = min(least, d);
+    most = max(most, d);
+  }
+  return least * most;
+}
+
+/// The operands of a formula that broadcast_of made; the dimension itself otherwise. So a chain of
+/// broadcasts is one formula over all operands, not one inside the other.
+Operands broadcast_operands(const DimExpr& d) {
+  const auto& terms = d.terms();
+  if (terms.size() == 1 && terms[0].coefficient == 1 && terms[0].factors.size() == 2) {
+    for (const auto& [atom, power] : terms[0].factors) {
+      if (atom.kind != DimAtom::Kind::max || power != 1) continue;
+      Operands all;
+      for (const DimExpr& arg : atom.args) flatten(DimAtom::Kind::max, arg, all);
+      if (broadcast_of(all) == d) return all;
+    }
+  }
+  return {d};
+}
+
 DimExpr broadcast_one(DeduceContext& c, const DimExpr& a, const DimExpr& b) {
   if (a.is_const(1)) return b;
   if (b.is_const(1)) return a;
@@ -46,9 +85,15 @@ DimExpr broadcast_one(DeduceContext& c, const DimExpr& a, const DimExpr& b) {
     c.checks.push_back({(a - b) * (a - 1), 0, message});
     return b;
   }
+  Operands all = broadcast_operands(a);
+  const Operands more = broadcast_operands(b);
+  const size_t before = all.size();
+  all.insert(more.begin(), more.end());
+  if (all.size() == before) return a;  // what agrees with a already
+  if (all.size() == more.size()) return b;
   c.checks.push_back({(a - b) * (a - 1) * (b - 1), 0, message});
   if (at_least_two(facts, a + 1) && at_least_two(facts, b + 1)) return max(a, b);  // neither is 0
-  return max(a, b) * min(min(a, b), 1);
+  return broadcast_of(all);
 }
 
 }  // namespace
