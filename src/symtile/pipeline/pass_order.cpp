@@ -23,6 +23,7 @@ const std::vector<std::string>& pass_order(bool optimize) {
       "dead_code",
       "legalize",
       "fuse",
+      "prepack_bytes",
       "prepack_constants",
       "dead_code",
       "plan_memory",

@@ -138,6 +138,8 @@ class KernelCodegen {
   void store_lanes(const BufferSlot& slot, const Lanes& flat, llvm::Value* value);
   void emit_store(const StoreStmt& n);
   llvm::Value* updated_value(const StoreStmt& n, const ReductionUpdate& update);
+  /// acc + e where e is a sum of products of the parts of two words; null elsewhere.
+  llvm::Value* emit_dot_product(const Expr& e, llvm::Value* acc);
   template <typename Access>
   Access* annotate(Access* access, const BufferSlot& slot);
   llvm::Value* safe_place();

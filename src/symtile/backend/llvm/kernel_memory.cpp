@@ -42,6 +42,43 @@ std::optional<std::pair<Expr, Expr>> match_pair_product(const Expr& e) {
   return std::pair(*a, *b);
 }
 
+/// e = a op constant.
+const Expr* operand_of(const Expr& e, BinaryOp op, int64_t constant) {
+  const auto* n = e.as<BinaryExpr>();
+  return n && n->dtype == DType::i32 && n->op == op && n->b.is_int(constant) ? &n->a : nullptr;
+}
+
+/// The word of which `e` is unsigned byte j, (w >> 8 * j) & 255, or signed byte j,
+/// (w << (24 - 8 * j)) >> 24.
+const Expr* byte_of(const Expr& e, int j, bool is_signed) {
+  const Expr* inner =
+      is_signed ? operand_of(e, BinaryOp::shr, 24) : operand_of(e, BinaryOp::bit_and, 255);
+  if (!inner) return nullptr;
+  const int shift = is_signed ? 24 - 8 * j : 8 * j;
+  return shift == 0 ? inner : operand_of(*inner, is_signed ? BinaryOp::shl : BinaryOp::shr, shift);
+}
+
+/// The sum of the products of four unsigned bytes of a and four signed bytes of b: a and b.
+std::optional<std::pair<Expr, Expr>> match_quad_product(const Expr& e) {
+  Expr rest = e;
+  const Expr *a = nullptr, *b = nullptr;
+  for (int j = 3; j >= 0; --j) {
+    const auto* sum = rest.as<BinaryExpr>();
+    if (!sum || sum->dtype != DType::i32 || (j > 0 && sum->op != BinaryOp::add))
+      return std::nullopt;
+    const Expr term = j > 0 ? sum->b : rest;
+    const auto* product = term.as<BinaryExpr>();
+    if (!product || product->op != BinaryOp::mul) return std::nullopt;
+    const Expr *u = byte_of(product->a, j, false), *s = byte_of(product->b, j, true);
+    if (!u || !s || (a && (!structurally_equal(*a, *u) || !structurally_equal(*b, *s))))
+      return std::nullopt;
+    a = u;
+    b = s;
+    if (j > 0) rest = sum->a;
+  }
+  return std::pair(*a, *b);
+}
+
 llvm::Align natural(DType dtype) { return llvm::Align(static_cast<uint64_t>(size_of(dtype))); }
 
 }  // namespace
@@ -252,6 +289,18 @@ void KernelCodegen::store_lanes(const BufferSlot& slot, const Lanes& flat, Value
   }
 }
 
+Value* KernelCodegen::emit_dot_product(const Expr& e, Value* acc) {
+  const auto quads = match_quad_product(e);
+  const auto words = quads ? quads : match_pair_product(e);
+  if (!words) return nullptr;
+  Value *a = emit_value(words->first), *b = emit_value(words->second);
+  const int lanes = static_cast<int>(std::max({lane_count(a), lane_count(b), lane_count(acc)}));
+  a = broadcast(b_, a, lanes);
+  b = broadcast(b_, b, lanes);
+  acc = broadcast(b_, acc, lanes);
+  return quads ? ops_.quad_dot(a, b, acc) : ops_.pair_dot(a, b, acc);
+}
+
 Value* KernelCodegen::updated_value(const StoreStmt& n, const ReductionUpdate& update) {
   const DType dtype = n.value.dtype();
   const BufferSlot& buffer = slot(n.buffer);
@@ -280,12 +329,8 @@ Value* KernelCodegen::updated_value(const StoreStmt& n, const ReductionUpdate& u
     return ops_.multiply_add(broadcast(b_, a, lanes), broadcast(b_, b, lanes),
                              broadcast(b_, old, lanes));
   }
-  if (const auto pairs =
-          update.op == BinaryOp::add ? match_pair_product(update.value) : std::nullopt) {
-    Value *a = emit_value(pairs->first), *b = emit_value(pairs->second);
-    const int lanes = std::max(shape(a, b), shape(a, old));
-    return ops_.pair_dot(broadcast(b_, a, lanes), broadcast(b_, b, lanes),
-                         broadcast(b_, old, lanes));
+  if (update.op == BinaryOp::add) {
+    if (Value* sum = emit_dot_product(update.value, old)) return sum;
   }
   Value* value;
   {

@@ -289,6 +289,8 @@ bool KernelCodegen::store_to_shadow(const StoreStmt& n) {
     result = ops_.multiply_add(a, b, old);
     // Masked lanes keep what they had: 0 * infinity would not be neutral.
     if (mask_) result = b_.CreateSelect(mask_, result, old);
+  } else if (Value* sum = op == BinaryOp::add ? emit_dot_product(update->value, old) : nullptr) {
+    result = mask_ ? b_.CreateSelect(mask_, sum, old) : sum;
   } else {
     Value* value = vector_of(emit(update->value));
     result = ops_.binary(op, dtype, old, masked(value, ops_.identity(op, dtype)));

@@ -138,41 +138,15 @@ Value* OpEmitter::binary_float(BinaryOp op, Value* a, Value* b) {
   }
 }
 
-Value* OpEmitter::pair_dot(Value* a, Value* b, Value* acc) {
+Value* OpEmitter::by_register(Value* a, Value* b, Value* acc, const RegisterDot& dot) {
   const int lanes = static_cast<int>(lane_count(acc));
   const int native = target_.lanes(4);
-  const bool is_x86 = target_.level != CpuLevel::armv8;
-  if (!is_x86 || lanes < native || lanes % native != 0) {
-    Value* bits = broadcast(b_, b_.getInt32(16), lanes);
-    const auto low = [&](Value* v) { return b_.CreateAShr(b_.CreateShl(v, bits), bits); };
-    const auto high = [&](Value* v) { return b_.CreateAShr(v, bits); };
-    Value* products = b_.CreateAdd(b_.CreateMul(low(a), low(b)), b_.CreateMul(high(a), high(b)));
-    return b_.CreateAdd(acc, products);
-  }
-  // Register by register: the intrinsics have fixed widths.
-  const size_t size = native == 16 ? 2 : (native == 8 ? 1 : 0);
-  static constexpr llvm::Intrinsic::ID dots[] = {llvm::Intrinsic::x86_avx512_vpdpwssd_128,
-                                                 llvm::Intrinsic::x86_avx512_vpdpwssd_256,
-                                                 llvm::Intrinsic::x86_avx512_vpdpwssd_512};
-  static constexpr llvm::Intrinsic::ID products[] = {llvm::Intrinsic::x86_sse2_pmadd_wd,
-                                                     llvm::Intrinsic::x86_avx2_pmadd_wd,
-                                                     llvm::Intrinsic::x86_avx512_pmaddw_d_512};
-  llvm::Type* halves =
-      llvm::FixedVectorType::get(b_.getInt16Ty(), static_cast<unsigned>(2 * native));
   Value* out = nullptr;
   for (int first = 0; first < lanes; first += native) {
     llvm::SmallVector<int, 16> picks;
     for (int i = 0; i < native; ++i) picks.push_back(first + i);
     const auto part = [&](Value* v) { return b_.CreateShuffleVector(v, picks); };
-    Value* sum;
-    if (target_.has_dot) {
-      sum = b_.CreateIntrinsic(dots[size], {}, {part(acc), part(a), part(b)});
-    } else {
-      Value* product = b_.CreateIntrinsic(
-          products[size], {},
-          {b_.CreateBitCast(part(a), halves), b_.CreateBitCast(part(b), halves)});
-      sum = b_.CreateAdd(part(acc), product);
-    }
+    Value* sum = dot(part(a), part(b), part(acc));
     if (lanes == native) return sum;
     // Into its place in the whole.
     llvm::SmallVector<int, 64> widen, place;
@@ -185,6 +159,58 @@ Value* OpEmitter::pair_dot(Value* a, Value* b, Value* acc) {
     out = out ? b_.CreateShuffleVector(out, wide, place) : wide;
   }
   return out;
+}
+
+/// Whether the lanes fill registers for which this CPU has x86's products of words.
+bool OpEmitter::fills_registers(Value* v) const {
+  const int native = target_.lanes(4), lanes = static_cast<int>(lane_count(v));
+  return target_.level != CpuLevel::armv8 && lanes >= native && lanes % native == 0;
+}
+
+Value* OpEmitter::pair_dot(Value* a, Value* b, Value* acc) {
+  if (!fills_registers(acc)) {
+    Value* bits = int_constant(acc->getType(), 16);
+    const auto low = [&](Value* v) { return b_.CreateAShr(b_.CreateShl(v, bits), bits); };
+    const auto high = [&](Value* v) { return b_.CreateAShr(v, bits); };
+    Value* products = b_.CreateAdd(b_.CreateMul(low(a), low(b)), b_.CreateMul(high(a), high(b)));
+    return b_.CreateAdd(acc, products);
+  }
+  const int native = target_.lanes(4);
+  const size_t size = native == 16 ? 2 : (native == 8 ? 1 : 0);
+  static constexpr llvm::Intrinsic::ID dots[] = {llvm::Intrinsic::x86_avx512_vpdpwssd_128,
+                                                 llvm::Intrinsic::x86_avx512_vpdpwssd_256,
+                                                 llvm::Intrinsic::x86_avx512_vpdpwssd_512};
+  static constexpr llvm::Intrinsic::ID products[] = {llvm::Intrinsic::x86_sse2_pmadd_wd,
+                                                     llvm::Intrinsic::x86_avx2_pmadd_wd,
+                                                     llvm::Intrinsic::x86_avx512_pmaddw_d_512};
+  llvm::Type* halves =
+      llvm::FixedVectorType::get(b_.getInt16Ty(), static_cast<unsigned>(2 * native));
+  return by_register(a, b, acc, [&](Value* x, Value* y, Value* sum) -> Value* {
+    if (target_.has_dot) return b_.CreateIntrinsic(dots[size], {}, {sum, x, y});
+    Value* product = b_.CreateIntrinsic(products[size], {},
+                                        {b_.CreateBitCast(x, halves), b_.CreateBitCast(y, halves)});
+    return b_.CreateAdd(sum, product);
+  });
+}
+
+Value* OpEmitter::quad_dot(Value* a, Value* b, Value* acc) {
+  if (!target_.has_dot || !fills_registers(acc)) {
+    const auto constant = [&](int64_t v) { return int_constant(acc->getType(), v); };
+    for (int j = 0; j < 4; ++j) {
+      Value* u = b_.CreateAnd(b_.CreateLShr(a, constant(8 * j)), constant(255));
+      Value* s = b_.CreateAShr(b_.CreateShl(b, constant(24 - 8 * j)), constant(24));
+      acc = b_.CreateAdd(acc, b_.CreateMul(u, s));
+    }
+    return acc;
+  }
+  static constexpr llvm::Intrinsic::ID dots[] = {llvm::Intrinsic::x86_avx512_vpdpbusd_128,
+                                                 llvm::Intrinsic::x86_avx512_vpdpbusd_256,
+                                                 llvm::Intrinsic::x86_avx512_vpdpbusd_512};
+  const int native = target_.lanes(4);
+  const size_t size = native == 16 ? 2 : (native == 8 ? 1 : 0);
+  return by_register(a, b, acc, [&](Value* x, Value* y, Value* sum) -> Value* {
+    return b_.CreateIntrinsic(dots[size], {}, {sum, x, y});
+  });
 }
 
 Value* OpEmitter::multiply_add(Value* a, Value* b, Value* acc) {

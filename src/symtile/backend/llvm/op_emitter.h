@@ -31,6 +31,8 @@ class OpEmitter {
   llvm::Value* multiply_add(llvm::Value* a, llvm::Value* b, llvm::Value* acc);
   /// acc + the products of the two i16 halves of the i32 lanes of a and b.
   llvm::Value* pair_dot(llvm::Value* a, llvm::Value* b, llvm::Value* acc);
+  /// acc + the products of the four bytes of the i32 lanes of a, unsigned, and b, signed.
+  llvm::Value* quad_dot(llvm::Value* a, llvm::Value* b, llvm::Value* acc);
   /// The neutral element of a reduction operator (add, mul, min, max, and/or/xor forms).
   llvm::Constant* identity(BinaryOp op, DType dtype);
   /// All lanes combined with a reduction operator, in a tree.
@@ -57,6 +59,11 @@ class OpEmitter {
   llvm::Function* fmod_function(llvm::Type* scalar);
   llvm::Function* int_power_function(llvm::Type* scalar, bool is_signed);
   bool has_half_conversions() const;
+  /// dot(a, b, acc) for each register of a vector of i32: its intrinsics have fixed widths.
+  using RegisterDot = std::function<llvm::Value*(llvm::Value*, llvm::Value*, llvm::Value*)>;
+  llvm::Value* by_register(llvm::Value* a, llvm::Value* b, llvm::Value* acc,
+                           const RegisterDot& dot);
+  bool fills_registers(llvm::Value* v) const;
 
   Builder& b_;
   const CpuTarget& target_;

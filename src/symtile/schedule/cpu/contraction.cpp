@@ -38,8 +38,13 @@ ContractionTemplate::ContractionTemplate(const TileFunction& f, const ComputeFor
   col_operand_ = c_.col_is_left ? product.a : product.b;
   acc_type_ = sum_.dtype();
   lanes_ = std::max(target.lanes(size_of(acc_type_)), 1);
-  pairs_ =
-      acc_type_ == DType::i32 && !c_.packed && fits_pair(row_operand_) && fits_pair(col_operand_);
+  words_ = count_in_words(c_, row_operand_, col_operand_, target.has_dot, linear_.facts, names_);
+  if (words_) {
+    c_.k = words_->k;
+    c_.packed = words_->col_in_panels;
+    row_operand_ = words_->row;
+    col_operand_ = words_->col;
+  }
   shrink_rows();
   if (!c_.packed) window_ = find_window(c_.col_operand, col_operand_, c_.cols, c_.k, linear_.facts);
   m_extent_ = f_.facts.simplify(extent_of(c_.rows));
@@ -97,7 +102,6 @@ void ContractionTemplate::choose_rows() {
 void ContractionTemplate::choose_reduction() {
   const int64_t taps = window_ ? window_->taps() : 1;
   DimExpr steps = window_ ? extent_of(window_->others) : k_extent_;
-  if (pairs_) steps = ceildiv(steps, 2);
   steps = f_.facts.simplify(steps);
   // Whole channels with all their taps.
   int64_t in_block = std::max<int64_t>(tile_.kc / taps, 1);
@@ -110,7 +114,6 @@ void ContractionTemplate::choose_reduction() {
 /// The row operand is one load with constant strides in m and k, in an order that caches like: no
 /// packing needed.
 bool ContractionTemplate::row_is_direct() const {
-  if (pairs_) return false;
   const MergedExpr by_row = merge_axes(row_operand_, c_.rows, "_m", linear_.facts);
   const MergedExpr by_both = merge_axes(by_row.value, c_.k, "_k", linear_.facts);
   const auto* l = by_both.value.as<Load>();
@@ -154,6 +157,8 @@ Stmt ContractionTemplate::task() {
   const int64_t rows = mt_.as_const().value_or(tile_.mt);
   tile_.mc = std::min(tile_.mc, rows);
   c_tile_ = scratch("ctile", acc_type_, rows * tile_.nc).name;
+  if (needs_column_sums()) column_sums_ = scratch("csum", acc_type_, tile_.nc).name;
+  if (needs_row_sums()) row_sums_ = scratch("rsum", acc_type_, rows).name;
   std::vector<Stmt> once, steps;
   if (window_) {
     once.push_back(fill_offsets());
@@ -161,6 +166,7 @@ Stmt ContractionTemplate::task() {
   } else if (!c_.packed) {
     steps.push_back(pack_columns());
   }
+  if (needs_column_sums()) steps.push_back(column_sums(var(kb)));
   steps.push_back(row_blocks(var(kb)));
   Stmt block_body = let_all(
       {{k0_, var(kb) * Expr(block_)}, {k_len_, min(Expr(block_), to_expr(units_) - var(k0_))}},
@@ -206,6 +212,7 @@ Stmt ContractionTemplate::row_blocks(const Expr& k_block) {
   i_len_ = names_.fresh("ilen");
   std::vector<Stmt> steps;
   if (!a_direct_) steps.push_back(pack_rows());
+  if (needs_row_sums()) steps.push_back(row_sums(k_block));
   steps.push_back(multiply(k_block));
   return for_loop(i0_, 0, var(m_len_), LoopKind::serial,
                   let(i_len_, min(Expr(tile_.mc), var(m_len_) - var(i0_)), block(std::move(steps))),
@@ -262,8 +269,9 @@ Stmt ContractionTemplate::micro_kernel(int64_t rows, const Expr& i, const Expr& 
   const Expr column_unit = window_ ? var(place) : var(k);
   Stmt step = tile([&](const Expr& r, const Expr& x) {
     const Expr a = row_element(i + r, var(k)), b = col_element(j, column_unit, x);
-    return store(acc.name, {acc_at(r, x)},
-                 load(acc.name, acc_type_, {acc_at(r, x)}) + (pairs_ ? pair_product(a, b) : a * b));
+    return store(
+        acc.name, {acc_at(r, x)},
+        load(acc.name, acc_type_, {acc_at(r, x)}) + (words_ ? word_product(*words_, a, b) : a * b));
   });
   if (window_) step = let(place, load(offsets_, DType::i64, {var(k)}), std::move(step));
   Stmt loop = for_loop(k, 0, var(k_len_), LoopKind::serial, std::move(step));
@@ -275,12 +283,14 @@ Stmt ContractionTemplate::micro_kernel(int64_t rows, const Expr& i, const Expr& 
 
 std::pair<Expr, Expr> ContractionTemplate::result_at(
     const Expr& m, const Expr& tile_column, const std::map<std::string, Expr>& columns) const {
-  const Expr tile = load(c_tile_, acc_type_, {m * Expr(tile_.nc) + tile_column});
-  // The sum is replaced last: the tile's own index must not be rewritten.
-  const std::string marker = "_sum";
-  Expr value = rewrite(stage_.value, [&](const Expr& e) {
-    return e.as<ReduceExpr>() ? load(marker, acc_type_, {Expr(0)}) : e;
-  });
+  // The sums are put in last: their own indices must not be rewritten.
+  std::map<std::string, Expr> sums{
+      {"_sum", load(c_tile_, acc_type_, {m * Expr(tile_.nc) + tile_column})}};
+  if (needs_row_sums()) sums["_row"] = load(row_sums_, acc_type_, {m});
+  if (needs_column_sums()) sums["_column"] = load(column_sums_, acc_type_, {tile_column});
+  const auto marker = [&](const char* name) { return load(name, acc_type_, {Expr(0)}); };
+  const Expr sum = without_zero_points(marker("_sum"), marker("_row"), marker("_column"));
+  Expr value = rewrite(stage_.value, [&](const Expr& e) { return e.as<ReduceExpr>() ? sum : e; });
   Expr index = load("_", DType::i64, {linear_.store_index.at(stage_.buffer)});
   for (Expr* e : {&value, &index}) {
     if (!window_) *e = merge_axes(*e, c_.cols, "_n", linear_.facts).value;
@@ -289,7 +299,8 @@ std::pair<Expr, Expr> ContractionTemplate::result_at(
   }
   value = rewrite(value, [&](const Expr& e) {
     const auto* l = e.as<Load>();
-    return l && l->buffer == marker ? tile : e;
+    const auto known = l ? sums.find(l->buffer) : sums.end();
+    return known != sums.end() ? known->second : e;
   });
   return {value, index.as<Load>()->indices[0]};
 }

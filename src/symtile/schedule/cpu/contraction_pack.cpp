@@ -9,60 +9,24 @@ namespace {
 /// Shorter runs of contiguous columns are gathered instead of copied piece by piece.
 constexpr int64_t kShortestSegment = 5;
 
-struct Interval {
-  int64_t low, high;
-};
+/// Neighbours up to this far apart are read by vector loads and shuffles.
+constexpr int64_t kShuffledStride = 4;
 
-std::optional<Interval> interval_of(const Expr& e) {
-  if (e.dtype() != DType::i32) return std::nullopt;
-  if (const auto value = e.as_int()) return Interval{*value, *value};
-  if (const auto* c = e.as<CastExpr>()) {
-    switch (c->a.dtype()) {
-      case DType::u8:
-        return Interval{0, 255};
-      case DType::i8:
-        return Interval{-128, 127};
-      case DType::boolean:
-        return Interval{0, 1};
-      default:
-        return std::nullopt;
+/// Every load has a small constant stride in `name`.
+bool reads_neighbours(const Expr& e, const std::string& name) {
+  for (const Load* l : loads_of(e)) {
+    for (const Expr& i : l->indices) {
+      if (!depends_on(i, name)) continue;
+      const auto index = to_dim_expr(i);
+      const auto affine = index ? affine_form(*index, {name}) : std::nullopt;
+      const auto stride = affine ? affine->coefficient(name).as_const() : std::nullopt;
+      if (!stride || *stride < 0 || *stride > kShuffledStride) return false;
     }
   }
-  if (const auto* s = e.as<SelectExpr>()) {
-    const auto a = interval_of(s->then_value), b = interval_of(s->else_value);
-    if (!a || !b) return std::nullopt;
-    return Interval{std::min(a->low, b->low), std::max(a->high, b->high)};
-  }
-  if (const auto* n = e.as<BinaryExpr>()) {
-    const auto a = interval_of(n->a), b = interval_of(n->b);
-    if (!a || !b) return std::nullopt;
-    if (n->op == BinaryOp::add) return Interval{a->low + b->low, a->high + b->high};
-    if (n->op == BinaryOp::sub) return Interval{a->low - b->high, a->high - b->low};
-  }
-  return std::nullopt;
-}
-
-Expr half(const Expr& pair, bool high) {
-  const Expr bits = int_imm(DType::i32, 16);
-  const Expr top = high ? pair : binary(BinaryOp::shl, pair, bits);
-  return binary(BinaryOp::shr, top, bits);
+  return true;
 }
 
 }  // namespace
-
-bool fits_pair(const Expr& e) {
-  const auto range = interval_of(e);
-  return range && range->low >= -32768 && range->high <= 32767;
-}
-
-Expr pack_pair(const Expr& lo, const Expr& hi) {
-  return binary(BinaryOp::bit_or, binary(BinaryOp::bit_and, lo, int_imm(DType::i32, 0xffff)),
-                binary(BinaryOp::shl, hi, int_imm(DType::i32, 16)));
-}
-
-Expr pair_product(const Expr& a, const Expr& b) {
-  return half(a, false) * half(b, false) + half(a, true) * half(b, true);
-}
 
 Buffer ContractionTemplate::scratch(const std::string& hint, DType dtype, const DimExpr& elements) {
   buffers_.push_back({names_.fresh(hint), dtype, {elements}, Scope::scratch, {}});
@@ -80,17 +44,7 @@ ContractionTemplate::Unit ContractionTemplate::unit_of(const Expr& e, const Expr
     }
     return substitute(e, rename);
   };
-  const Expr unit = var(k0_) + k;
-  if (!pairs_) {
-    out.value = at(unit);
-    return out;
-  }
-  const Expr first = unit * Expr(2), second = first + Expr(1);
-  const Expr lo = at(first), hi = at(second);
-  // An odd last element has a zero beside it.
-  const bool even = linear_.facts.proves_divisible(k_extent_, 2);
-  out.value =
-      pack_pair(lo, even ? hi : select(second < to_expr(k_extent_), hi, int_imm(DType::i32, 0)));
+  out.value = at(var(k0_) + k);
   return out;
 }
 
@@ -156,16 +110,6 @@ Stmt ContractionTemplate::pack_columns() {
                                         let_all(unit.lets, std::move(lanes)))}));
 }
 
-/// Channels `first` and the next one, or a zero where there is none.
-Expr ContractionTemplate::pair_of_channels(const std::function<Expr(const Expr&)>& at,
-                                           const Expr& first) const {
-  const DimExpr channels = extent_of(window_->others);
-  const Expr second = first + Expr(1);
-  if (linear_.facts.proves_divisible(channels, 2)) return pack_pair(at(first), at(second));
-  return pack_pair(at(first),
-                   select(second < to_expr(channels), at(second), int_imm(DType::i32, 0)));
-}
-
 /// Column coordinates of one panel, decoded once and read from tables while packing.
 Expr ContractionTemplate::tabulate_columns(const std::string& start, const std::string& x,
                                            Stmt& tables) {
@@ -192,33 +136,22 @@ Stmt ContractionTemplate::pack_rows() {
   const auto rows = [&](Stmt body) {
     return for_loop(m, 0, var(i_len_), LoopKind::serial, std::move(body));
   };
-  if (!window_ || !pairs_) {
-    const MergedExpr merged = merge_axes(by_row, c_.k, "_k", linear_.facts);
-    const LoopKind kind = merged.direct && unit_stride(merged.value, "_k", true)
-                              ? LoopKind::vectorized
-                              : LoopKind::serial;
-    const auto at = [&](const Expr& k) { return substitute(merged.value, {{"_k", k}}); };
-    const Expr unit = var(k0_) + var(k);
-    Expr value = at(unit);
-    if (pairs_) {
-      const Expr second = unit * Expr(2) + Expr(1);
-      value = pack_pair(at(unit * Expr(2)),
-                        select(second < to_expr(k_extent_), at(second), int_imm(DType::i32, 0)));
-    }
-    return rows(
-        for_loop(k, 0, var(k_len_), kind, store(a_pack_, {var(m) * Expr(block_) + var(k)}, value)));
+  const MergedExpr merged = merge_axes(by_row, c_.k, "_k", linear_.facts);
+  if (!window_ || merged.direct) {
+    const bool lanes = merged.direct && (words_ ? reads_neighbours(merged.value, "_k")
+                                                : unit_stride(merged.value, "_k", true));
+    const Expr value = substitute(merged.value, {{"_k", var(k0_) + var(k)}});
+    return rows(for_loop(k, 0, var(k_len_), lanes ? LoopKind::vectorized : LoopKind::serial,
+                         store(a_pack_, {var(m) * Expr(block_) + var(k)}, value)));
   }
-  // Pairs of channels, each with all its taps.
+  // Channels, each with all its taps.
   const std::string t = names_.fresh("t"), channel = names_.fresh("ch");
-  std::vector<Axis> taps(c_.k.begin() + static_cast<std::ptrdiff_t>(window_->others.size()),
-                         c_.k.end());
-  const Expr by_tap = merge_axes(by_row, taps, t, linear_.facts).value;
-  const auto at = [&](const Expr& c) {
-    return substitute(by_tap, decode_axes(window_->others, c));
-  };
+  const std::vector<Axis> taps(c_.k.begin() + static_cast<std::ptrdiff_t>(window_->others.size()),
+                               c_.k.end());
   const Expr count(window_->taps());
-  const Expr first = floordiv(var(k0_), count) * Expr(2) + var(channel) * Expr(2);
-  const Expr value = pair_of_channels(at, first);
+  const Expr first = floordiv(var(k0_), count) + var(channel);
+  const Expr value = substitute(merge_axes(by_row, taps, t, linear_.facts).value,
+                                decode_axes(window_->others, first));
   const Expr place = var(m) * Expr(block_) + var(channel) * count + var(t);
   return rows(
       for_loop(channel, 0, floordiv(var(k_len_), count), LoopKind::serial,
@@ -234,10 +167,7 @@ DimExpr ContractionTemplate::window_span() const {
 Stmt ContractionTemplate::fill_window() {
   const std::string channel = names_.fresh("ch"), last = names_.fresh("qlast");
   const Expr first = floordiv(var(k0_), Expr(window_->taps())) + var(channel);
-  const auto at = [&](const Expr& c) {
-    return substitute(window_->operand, decode_axes(window_->others, c));
-  };
-  const Expr value = pairs_ ? pair_of_channels(at, first * Expr(2)) : at(first);
+  const Expr value = substitute(window_->operand, decode_axes(window_->others, first));
   const DimExpr span = window_span();
   const int64_t planes = window_->phases();
   b_pack_ = scratch("bpack", acc_type_, span * (block_ / window_->taps() * planes)).name;

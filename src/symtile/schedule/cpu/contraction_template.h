@@ -1,11 +1,12 @@
 // The contraction template's plan and the pieces of its code, shared by contraction.cpp (blocks,
 // register tile, epilogue) and contraction_pack.cpp (operands in the order in which they are read).
 //
-// Reduction steps are counted in units: one element, or, for products of 8-bit numbers, a pair of
-// them as two i16 in one i32, which CPUs multiply and add in one instruction.
+// Reduction steps are counted in units: one element, or, for products of 8-bit numbers, a word of
+// several (contraction_words.h).
 #pragma once
 
 #include "symtile/schedule/cpu/contraction.h"
+#include "symtile/schedule/cpu/contraction_words.h"
 #include "symtile/schedule/cpu/window_code.h"
 
 namespace symtile {
@@ -39,6 +40,14 @@ class ContractionTemplate {
   std::pair<Expr, Expr> result_at(const Expr& m, const Expr& tile_column,
                                   const std::map<std::string, Expr>& columns) const;
 
+  // contraction_sums.cpp: zero points of bytes
+  Stmt column_sums(const Expr& k_block);
+  Stmt row_sums(const Expr& k_block);
+  /// The sum of the stage, from the tile, the sums and the zero points.
+  Expr without_zero_points(const Expr& tile, const Expr& row_sum, const Expr& column_sum) const;
+  bool needs_column_sums() const { return words_ && words_->row_zero.defined(); }
+  bool needs_row_sums() const { return words_ && words_->col_zero.defined(); }
+
   // contraction_pack.cpp
   Stmt pack_rows();
   Stmt pack_columns();
@@ -49,7 +58,6 @@ class ContractionTemplate {
   Expr tabulate_columns(const std::string& start, const std::string& x, Stmt& tables);
   Stmt fill_window();
   DimExpr window_span() const;
-  Expr pair_of_channels(const std::function<Expr(const Expr&)>& at, const Expr& first) const;
   Stmt fill_offsets();
   /// One unit of reduction from `e`, an operand over the axes c_.k: the values of the axes, bound
   /// by lets, and the packed element.
@@ -70,7 +78,7 @@ class ContractionTemplate {
   ContractionTile tile_;
   int64_t lanes_ = 1;                    ///< of one vector of accumulators
   std::optional<SlidingWindow> window_;  ///< columns are positions of its plane then
-  bool pairs_ = false;
+  std::optional<Words> words_;
   DimExpr m_extent_, n_extent_, k_extent_;
   DimExpr mt_, nt_;      ///< rows and columns of a task
   DimExpr units_;        ///< of the whole reduction
@@ -79,14 +87,7 @@ class ContractionTemplate {
   bool a_direct_ = false;
   std::vector<Buffer> buffers_;
   std::string n0_, m0_, n_len_, m_len_, i0_, i_len_, k0_, k_len_, c_tile_, b_pack_, a_pack_,
-      offsets_;
+      offsets_, column_sums_, row_sums_;
 };
-
-/// lo and hi, both i32 within the range of i16, in one i32.
-Expr pack_pair(const Expr& lo, const Expr& hi);
-/// The sum of the products of the halves of two packed pairs.
-Expr pair_product(const Expr& a, const Expr& b);
-/// Whether the values of an i32 expression always fit i16, as far as its form tells.
-bool fits_pair(const Expr& e);
 
 }  // namespace symtile

@@ -60,6 +60,47 @@ constexpr Kernel kKernels[] = {
      "sum(k < a, p < 3, q < 3) select(i + p - 1 >= 0 && i + p - 1 < b && j + q - 1 >= 0 && "
      "j + q - 1 < c, cast<i32>(%x[k, i + p - 1, j + q - 1]) - 3i32, 0i32) * "
      "(cast<i32>(%w[o, k, p, q]) - cast<i32>(%z[o])) }"},
+    {"matmul_i8_i8", "contraction",
+     "tile @f<a, b, c>(%x: Buffer[(a, c), i8], %w: Buffer[(b, c), i8], %z: Buffer[(b), i8]) -> "
+     "(%y: Buffer[(a, b), i32]) { compute %y[i < a, j < b] = 5i32 + (sum(k < c) "
+     "(cast<i32>(%x[i, k]) + 9i32) * (cast<i32>(%w[j, k]) - cast<i32>(%z[j]))) }"},
+    {"matmul_u8_u8_batched", "contraction",
+     "tile @f<a, b, c>(%x: Buffer[(2, a, c), u8], %w: Buffer[(2, c, b), u8], %z: Buffer[(2, a, 1), "
+     "u8]) -> (%y: Buffer[(2, a, b), i32]) { compute %y[h < 2, i < a, j < b] = sum(k < c) "
+     "(cast<i32>(%x[h, i, k]) - cast<i32>(%z[h, i, 0])) * cast<i32>(%w[h, k, j]) }"},
+    {"matmul_words", "contraction",
+     "tile @f<a, b>(%x: Buffer[(a, 12), u8], %w: Buffer[(ceildiv(b, 32), 3, 32), i32], %z: "
+     "Buffer[(b), u8]) -> (%y: Buffer[(a, b), i32]) facts { 0 <= b <= 100 } { "
+     "compute %y[i < a, j < b] = sum(k < 12) (cast<i32>(%x[i, k]) - 3i32) * "
+     "(cast<i32>(cast<i8>(shr(%w[j // 32, k // 4, j % 32], cast<i32>(k % 4) * 8i32))) + 128i32 - "
+     "cast<i32>(%z[j])) }"},
+    {"conv_words", "contraction",
+     "tile @f<a, b, c>(%x: Buffer[(8, b, c), u8], %w: Buffer[(5, 2, 3, 3), i32]) -> "
+     "(%y: Buffer[(5, b, c), i32]) { compute %y[o < 5, i < b, j < c] = "
+     "sum(k < 8, p < 3, q < 3) select(i + p - 1 >= 0 && i + p - 1 < b && j + q - 1 >= 0 && "
+     "j + q - 1 < c, cast<i32>(%x[k, i + p - 1, j + q - 1]) - 3i32, 0i32) * "
+     "cast<i32>(cast<i8>(shr(%w[o, k // 4, p, q], cast<i32>(k % 4) * 8i32))) }"},
+    {"matmul_words_odd", "contraction",
+     "tile @f<a, b>(%x: Buffer[(a, 11), u8], %w: Buffer[(ceildiv(b, 32), 3, 32), i32], %z: "
+     "Buffer[(b), u8]) -> (%y: Buffer[(a, b), i32]) facts { 0 <= b <= 100 } { "
+     "compute %y[i < a, j < b] = sum(k < 11) (cast<i32>(%x[i, k]) - 3i32) * "
+     "(cast<i32>(cast<i8>(shr(%w[j // 32, k // 4, j % 32], cast<i32>(k % 4) * 8i32))) + 128i32 - "
+     "cast<i32>(%z[j])) }"},
+    {"conv_words_odd", "contraction",
+     "tile @f<a, b, c>(%x: Buffer[(6, b, c), u8], %w: Buffer[(5, 2, 3, 3), i32]) -> "
+     "(%y: Buffer[(5, b, c), i32]) { compute %y[o < 5, i < b, j < c] = "
+     "sum(k < 6, p < 3, q < 3) select(i + p - 1 >= 0 && i + p - 1 < b && j + q - 1 >= 0 && "
+     "j + q - 1 < c, cast<i32>(%x[k, i + p - 1, j + q - 1]) - 3i32, 0i32) * "
+     "cast<i32>(cast<i8>(shr(%w[o, k // 4, p, q], cast<i32>(k % 4) * 8i32))) }"},
+    {"conv_i8_one_channel_strided", "contraction",
+     "tile @f<a, b, c>(%x: Buffer[(2*b + 3, 3*c + 5), i8], %w: Buffer[(7, 5, 4), i8]) -> "
+     "(%y: Buffer[(7, b, c), i32]) { compute %y[o < 7, i < b, j < c] = "
+     "sum(p < 5, q < 4) cast<i32>(%x[2*i + p, 3*j + 2*q]) * cast<i32>(%w[o, p, q]) }"},
+    {"conv_i8_patches", "contraction",
+     "tile @f<a, b, c>(%x: Buffer[(a, 2*b, 2*c), u8], %w: Buffer[(7, a, 2, 2), i8], "
+     "%z: Buffer[(1), u8]) -> (%y: Buffer[(7, b, c), i32]) { compute %y[o < 7, i < b, j < c] = "
+     "sum(k < a, p < 2, q < 2) (cast<i32>(%x[k, 2*i + p, 2*j + q]) - cast<i32>(%z[0])) * "
+     "cast<i32>(%w[o, k, p, q]) }"},
     {"max_pool", "window_reduction",
      "tile @f<a, b, c>(%x: Buffer[(a, 2*b, 2*c), f32]) -> (%y: Buffer[(a, b, c), f32]) { "
      "compute %y[n < a, i < b, j < c] = max(p < 3, q < 3) select(2*i + p - 1 >= 0 && "
@@ -75,6 +116,8 @@ constexpr Kernel kKernels[] = {
      "(%y: Buffer[(4, b, c), f32]) { compute %y[o < 4, i < b, j < c] = "
      "sum(k < 3, p < 3) %x[o // 2 * 3 + k, i + p, j] * %w[o, k, p] }"},
 };
+
+constexpr size_t kContractions = 17;  ///< those of kKernels come first
 
 RefTensor random_tensor(const Buffer& b, const DimValues& values, std::mt19937& random) {
   std::vector<int64_t> dims;
@@ -133,7 +176,7 @@ TileFunction with_static_dims(TileFunction f, const DimValues& values) {
 }
 
 constexpr CpuLevel kLevels[] = {CpuLevel::x86_64_v2, CpuLevel::x86_64_v3, CpuLevel::x86_64_v4,
-                                CpuLevel::armv8};
+                                CpuLevel::x86_64_v4_vnni, CpuLevel::armv8};
 
 TEST(Contraction, AgreesAtEveryExtentOnEveryLevel) {
   std::mt19937 random(1);
@@ -161,7 +204,7 @@ TEST(Contraction, EveryTileOfTheSpaceAgrees) {
   EXPECT_GE(tiles.size(), 20u);
   EXPECT_LE(tiles.size(), kMaxCandidates);
   for (size_t t = 0; t < tiles.size(); ++t) {
-    const Kernel& k = kKernels[t % 9];  // the contractions
+    const Kernel& k = kKernels[t % kContractions];
     SCOPED_TRACE(fmt::format("{} mr={} nr={} kc={} mc={} mt={} nc={}", k.name, tiles[t].mr,
                              tiles[t].nr, tiles[t].kc, tiles[t].mc, tiles[t].mt, tiles[t].nc));
     const TileFunction f = parse_module(k.text).tile("f");
@@ -175,18 +218,34 @@ TEST(Contraction, EveryTileOfTheSpaceAgrees) {
   }
 }
 
-TEST(Contraction, PairsOf8BitProductsAreExact) {
+TEST(Contraction, WordsOf8BitProductsAreExact) {
   // The extreme products, summed past the range of i16.
   const TileFunction f = parse_module(kKernels[2].text).tile("f");
-  const TileFunction scheduled = schedule_for_cpu(f, cpu_target(CpuLevel::x86_64_v4_vnni));
   RefTensor x(DType::u8, {2, 9}), w(DType::i8, {9, 3}), z(DType::u8, {1});
   for (int64_t i = 0; i < x.size(); ++i) x.set_int(i, i % 2 == 0 ? 255 : 0);
   for (int64_t i = 0; i < w.size(); ++i) w.set_int(i, i % 2 == 0 ? -128 : 127);
   z.set_int(0, 255);
   const DimValues values{{"a", 2}, {"b", 3}, {"c", 9}};
   const RefTensor expected = run_tile(f, values, {&x, &w, &z}, {{2, 3}})[0];
-  const RefTensor actual = run_tile(scheduled, values, {&x, &w, &z}, {{2, 3}})[0];
-  EXPECT_EQ(expected.i, actual.i);
+  for (const CpuLevel level : {CpuLevel::x86_64_v3, CpuLevel::x86_64_v4_vnni}) {
+    const TileFunction scheduled = schedule_for_cpu(f, cpu_target(level));
+    EXPECT_EQ(expected.i, run_tile(scheduled, values, {&x, &w, &z}, {{2, 3}})[0].i);
+  }
+}
+
+TEST(Contraction, PackedWordsAreReadAsTheyLie) {
+  // Neither panels of columns nor rows are copied where the CPU multiplies four bytes at a time.
+  for (const Kernel& k : kKernels) {
+    const std::string name = k.name;
+    if (name != "matmul_words" && name != "conv_words") continue;
+    const TileFunction f = parse_module(k.text).tile("f");
+    const std::string copy = name == "conv_words" ? "apack" : "bpack";
+    const auto copies = [&](CpuLevel level) {
+      return print(schedule_for_cpu(f, cpu_target(level))).find(copy) != std::string::npos;
+    };
+    EXPECT_FALSE(copies(CpuLevel::x86_64_v4_vnni)) << name;
+    EXPECT_TRUE(copies(CpuLevel::x86_64_v3)) << name;
+  }
 }
 
 }  // namespace
