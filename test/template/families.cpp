@@ -35,6 +35,22 @@ std::vector<DimValues> Sketch::values(int count) {
   return out;
 }
 
+ValueId Sketch::weight(Dims dims, DType dtype) {
+  std::vector<int64_t> extents;
+  for (const DimExpr& d : dims) extents.push_back(*d.as_const());
+  const auto data = make_zeros(dtype, extents);
+  const bool is_signed = is_signed_int(dtype);
+  for (int64_t i = 0; i < data->element_count(); ++i) {
+    const int byte = chance(20) ? one_of({0, 1, 127, 128, 254, 255}) : below(256);
+    if (is_float(dtype)) {
+      data->set(i, (byte - 128) / 64.0);
+    } else {
+      data->set_int(i, is_signed ? byte - 128 : byte);
+    }
+  }
+  return build_->constant(data);
+}
+
 ValueId Sketch::before(ValueId v) {
   if (!is_float(dtype(v)) || chance(50)) return v;
   switch (below(4)) {
@@ -364,6 +380,7 @@ const std::vector<Family>& families() {
       {"conv_transpose", conv_transpose},
       {"injective", injective},
       {"int8", int8},
+      {"int8_weights", int8_weights},
       {"long_sum", long_sum},
       {"matmul", matmul, "contraction"},
       {"matvec", matvec},

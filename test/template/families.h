@@ -25,6 +25,8 @@ class Sketch {
   /// Around the edges of tiles: 0, 1, primes, powers of two and their neighbours.
   DimExpr extent() { return extent({0, 1, 2, 3, 5, 7, 8, 9, 13, 16, 17, 23}); }
   ValueId parameter(Dims dims, DType dtype);
+  /// A weight: random elements, the extremes of its type among them; constant extents.
+  ValueId weight(Dims dims, DType dtype);
   ValueId call(const std::string& op, std::vector<ValueId> args, Attributes attrs = {}) {
     return build_->call(op, std::move(args), std::move(attrs));
   }
@@ -61,5 +63,8 @@ struct Family {
   const char* schedule = nullptr;  ///< the GPU schedule whose cases count; null: any
 };
 const std::vector<Family>& families();
+
+// families_weights.cpp
+void int8_weights(Sketch& s);
 
 }  // namespace symtile::test

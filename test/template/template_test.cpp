@@ -92,11 +92,15 @@ std::vector<Kernel> kernels_of(const Family& family, unsigned seed, const Plan& 
   return out;
 }
 
-RefTensor random_tensor(DType t, std::vector<int64_t> dims, bool indices, std::mt19937& random) {
+/// `indices`: stand for the first or the last row; `words`: of packed weights, any bits.
+RefTensor random_tensor(DType t, std::vector<int64_t> dims, bool indices, bool words,
+                        std::mt19937& random) {
   RefTensor out(t, std::move(dims));
   for (int64_t i = 0; i < out.size(); ++i) {
     const auto r = static_cast<double>(random() % 33);
-    if (indices) {
+    if (words) {
+      out.set_int(i, static_cast<int32_t>(random()));
+    } else if (indices) {
       out.set(i, -static_cast<double>(random() % 2));
     } else if (is_float(t)) {
       out.set(i, (r - 16) / 8);
@@ -262,13 +266,15 @@ class Run {
     std::mt19937 random(k.seed + static_cast<unsigned>(index));
     const DimExpr work = estimated_work(k.compute);
     // An index that stands for the first or the last row is in bounds whatever the extent.
+    const bool packed = std::string(family_.name).ends_with("weights");
     const bool indexed = std::string(family_.name) == "statements";
     for (const DimValues& shape : k.shapes) {
       std::vector<RefTensor> inputs, want;
       try {
         for (const Buffer& b : k.compute.inputs) {
           const RefTensor t =
-              random_tensor(b.dtype, dims_of(b, shape), indexed && b.dtype == DType::i64, random);
+              random_tensor(b.dtype, dims_of(b, shape), indexed && b.dtype == DType::i64,
+                            packed && b.dtype == DType::i32, random);
           inputs.push_back(RefTensor::from_constant(*t.to_constant()));
         }
         if (work.evaluate(shape) > kMostWork) throw std::runtime_error("too large");

@@ -272,6 +272,9 @@ Value* OpEmitter::combine_lanes(BinaryOp op, DType dtype, Value* vector) {
     vector = b_.CreateShuffleVector(vector, neutral, mask);
     lanes = padded;
   }
+  // LLVM 19 finds the halving below in sums of products of bytes, makes a vpdpbusd of them and
+  // forgets the last steps; its own form of the sum it gets right.
+  if (op == BinaryOp::add && is_int(dtype)) return b_.CreateAddReduce(vector);
   for (; lanes > 1; lanes /= 2) {
     llvm::SmallVector<int, 64> low, high;
     for (unsigned i = 0; i < lanes / 2; ++i) {
