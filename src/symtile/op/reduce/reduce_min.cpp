@@ -1,56 +1,8 @@
-// Smallest element over axes: ONNX ReduceMin-20. NaN wins; of nothing it is the highest value of
-// the dtype
-// (+inf for floats). On bool it is "all".
-#include <limits>
-
-#include "symtile/ir/scalar_eval.h"
+// The smallest element over axes.
+#include "symtile/op/reduce/extreme.h"
 #include "symtile/op/reduce/reduction.h"
 
 namespace symtile {
-
-namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-void evaluate(EvalContext& c) {
-  const DType dtype = c.in(0).dtype;
-  evaluate_reduction(
-      c, dtype,
-      [&](RefTensor& out, int64_t at, const RefTensor& x, const std::vector<int64_t>& positions) {
-        double real = kInfinity;
-        int64_t integer = is_float(dtype) ? 0 : cast_float_to_int(dtype, kInfinity);
-        if (dtype == DType::boolean) integer = 1;
-        for (int64_t p : positions) {
-          if (x.is_float_kind()) {
-            real = eval_binary(BinaryOp::min, real, x.as_double(p));
-          } else {
-            integer = eval_binary_int(BinaryOp::min, dtype, integer, x.as_int(p));
-          }
-        }
-        if (x.is_float_kind()) {
-          out.set(at, real);
-        } else {
-          out.set_int(at, integer);
-        }
-      });
-}
-
-void lower(LowerContext& c) {
-  lower_reduction(c, c.out_dtype() == DType::boolean ? ReduceKind::all : ReduceKind::min);
-}
-
-std::vector<OpSample> samples() {
-  std::vector<OpSample> out =
-      reduction_samples({DType::f32, DType::f16, DType::i32, DType::u8}, 0, 20);
-  for (OpSample& s : reduction_samples({DType::boolean}, 0, 1)) out.push_back(std::move(s));
-  OpSample specials;
-  specials.input_types = {Type::tensor({8}, DType::f32)};
-  specials.constants[0] = special_values();
-  out.push_back(std::move(specials));
-  return out;
-}
-
-}  // namespace
 
 extern const OpRecord reduce_min_op;
 const OpRecord reduce_min_op = {
@@ -58,10 +10,10 @@ const OpRecord reduce_min_op = {
     .min_args = 1,
     .max_args = 1,
     .attrs = reduction_attrs(),
-    .deduce = [](DeduceContext& c) -> std::vector<Type> { return {reduced_type(c, c.dtype(0))}; },
-    .evaluate = evaluate,
-    .lower = lower,
-    .samples = [] { return samples(); },
+    .deduce = deduce_extreme,
+    .evaluate = [](EvalContext& c) { evaluate_extreme(c, Extreme::smallest); },
+    .lower = [](LowerContext& c) { lower_extreme(c, Extreme::smallest); },
+    .samples = extreme_samples,
 };
 
 }  // namespace symtile
