@@ -36,15 +36,18 @@ ValueId materialise_known(OpBuilder& build, const KnownTensor& known) {
     denominators.push_back(e.denominator);
     fractions = fractions || e.denominator != 1;
   }
+  const bool scalar = known.rank() == 0;
+  const auto shaped = [&](ValueId flat) {
+    if (known.rank() <= 1) return flat;
+    return build.call("reshape", {flat}, {{"shape", Dims(known.dims.begin(), known.dims.end())}});
+  };
   if (!is_float(known.dtype))
-    return build.dims_tensor(std::move(numerators), known.dtype, known.scalar);
-  ValueId out =
-      build.call("cast", {build.dims_tensor(std::move(numerators), DType::i64, known.scalar)},
-                 {{"to", known.dtype}});
+    return shaped(build.dims_tensor(std::move(numerators), known.dtype, scalar));
+  const ValueId out =
+      shaped(build.call("cast", {build.dims_tensor(std::move(numerators), DType::i64, scalar)},
+                        {{"to", known.dtype}}));
   if (!fractions) return out;
-  auto divisor = make_zeros(
-      known.dtype, known.scalar ? std::vector<int64_t>{}
-                                : std::vector<int64_t>{static_cast<int64_t>(denominators.size())});
+  auto divisor = make_zeros(known.dtype, known.dims);
   for (size_t i = 0; i < denominators.size(); ++i)
     divisor->set_int(static_cast<int64_t>(i), denominators[i]);
   return build.call("div", {out, build.constant(std::move(divisor))});

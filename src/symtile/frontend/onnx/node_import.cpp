@@ -55,13 +55,13 @@ const KnownTensor* NodeContext::known(int i) {
   if (!has(i)) return nullptr;
   Entry& e = entry(i);
   // Only small tensors can become known, so only those are worth folding here.
-  if (!e.known && !e.searched && e.type.has_rank() && e.type.rank() <= 1) constant(i);
+  if (!e.known && !e.searched && small_element_count(e.type)) constant(i);
   return e.known ? &*e.known : nullptr;
 }
 
 std::optional<Dims> NodeContext::dims_value(int i) {
   const KnownTensor* k = known(i);
-  return k ? k->formulas() : std::nullopt;
+  return k && k->rank() <= 1 ? k->formulas() : std::nullopt;
 }
 
 Dims NodeContext::require_dims(int i) {
@@ -85,7 +85,8 @@ Dims NodeContext::require_dims(int i) {
          printable(node_.input(i)), *count, kMaxKnownElements);
   }
   const Dims symbols = build().read_dims(in(i), static_cast<int>(*count), node_.input(i));
-  KnownTensor now{e.type.dtype, e.type.rank() == 0, {}};
+  KnownTensor now{e.type.dtype, {}, {}};
+  if (e.type.rank() == 1) now.dims.push_back(*count);
   for (size_t k = 0; k < symbols.size(); ++k) {
     const bool before = e.known && e.known->elements[k].is_known();
     now.elements.push_back(before ? e.known->elements[k] : KnownElement{symbols[k]});
@@ -110,7 +111,8 @@ void NodeContext::out(int k, ValueId value) {
 }
 
 void NodeContext::out_dims(int k, Dims dims, bool scalar, DType dtype) {
-  KnownTensor known{dtype, scalar, {}};
+  KnownTensor known{dtype, {}, {}};
+  if (!scalar) known.dims.push_back(static_cast<int64_t>(dims.size()));
   for (DimExpr& d : dims) known.elements.push_back({std::move(d)});
   set_output(k, entry_of(std::move(known)));
 }

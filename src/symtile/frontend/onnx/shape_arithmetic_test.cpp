@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "symtile/frontend/onnx/onnx_builder.h"
 
 namespace symtile::onnx_import {
@@ -78,6 +80,28 @@ TEST(shape_arithmetic, structure) {
   EXPECT_EQ(formula(m, "hh"), "[H, H]");
   m.node("Tile", {"hw", "v2"}, {"tiled"});
   EXPECT_EQ(formula(m, "tiled"), "[H, W, H, W]");
+}
+
+// What exporters make of a pad by formulas: pairs of the last axis first, turned around as a
+// matrix.
+TEST(shape_arithmetic, through_matrices) {
+  ModelBuilder m = image();
+  m.ints("pairs", {-1, 2});
+  m.ints("flat", {-1});
+  m.node("Unsqueeze", {"h", "v0"}, {"hv"});
+  m.node("Unsqueeze", {"w", "v0"}, {"wv"});
+  set(m.node("Concat", {"hv", "v1", "wv", "v2"}, {"pads"}), "axis", 0);
+  m.node("Reshape", {"pads", "pairs"}, {"matrix"});
+  m.ints("least", {std::numeric_limits<int64_t>::min()});
+  m.node("Slice", {"matrix", "minus1", "least", "v0", "minus1"}, {"turned"});
+  set(m.node("Transpose", {"turned"}, {"columns"}), "perm", std::vector<int64_t>{1, 0});
+  m.node("Reshape", {"columns", "flat"}, {"onnx_pads"});
+  EXPECT_EQ(formula(m, "onnx_pads"), "[W, H, 2, 1]");
+  set(m.node("ReduceSum", {"matrix", "v1"}, {"sums"}), "keepdims", 0);
+  EXPECT_EQ(formula(m, "sums"), "[H + 1, W + 2]");
+  m.node("Add", {"matrix", "turned"}, {"both"});
+  m.node("Reshape", {"both", "flat"}, {"all"});
+  EXPECT_EQ(formula(m, "all"), "[H + W, 3, H + W, 3]");
 }
 
 TEST(shape_arithmetic, part_of_a_shape) {

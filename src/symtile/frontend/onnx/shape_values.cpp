@@ -48,16 +48,31 @@ std::optional<std::vector<int64_t>> KnownTensor::numbers() const {
   return out;
 }
 
-Type KnownTensor::type() const {
-  return Type::tensor(scalar ? Dims{} : Dims{static_cast<int64_t>(elements.size())}, dtype);
+Type KnownTensor::type() const { return Type::tensor(Dims(dims.begin(), dims.end()), dtype); }
+
+KnownTensor KnownTensor::vector(DType dtype, std::vector<KnownElement> elements) {
+  const auto count = static_cast<int64_t>(elements.size());
+  return {dtype, {count}, std::move(elements)};
+}
+
+std::optional<int64_t> small_element_count(const Type& type) {
+  if (!type.is_tensor() || !type.has_rank()) return std::nullopt;
+  // One after another: extents multiply to more than 64 bits in what is far from small.
+  int64_t count = 1;
+  for (const DimExpr& d : *type.dims) {
+    const auto extent = d.as_const();
+    if (!extent || *extent > static_cast<int64_t>(kMaxKnownElements)) return std::nullopt;
+    count *= *extent;
+    if (count > static_cast<int64_t>(kMaxKnownElements)) return std::nullopt;
+  }
+  return count;
 }
 
 std::optional<KnownTensor> known_from_constant(const ConstantData& data) {
-  if (data.dims.size() > 1 || data.dtype == DType::f16 || data.dtype == DType::bf16)
-    return std::nullopt;
-  const int64_t count = data.dims.empty() ? 1 : data.dims[0];
+  if (data.dtype == DType::f16 || data.dtype == DType::bf16) return std::nullopt;
+  const int64_t count = data.element_count();
   if (count > static_cast<int64_t>(kMaxKnownElements)) return std::nullopt;
-  KnownTensor out{data.dtype, data.dims.empty(), {}};
+  KnownTensor out{data.dtype, data.dims, {}};
   for (int64_t i = 0; i < count; ++i) {
     if (is_float(data.dtype)) {
       const auto element = exact_fraction(data.as_double(i), data.dtype);
@@ -76,9 +91,7 @@ Constant constant_from_known(const KnownTensor& known) {
   for (const KnownElement& e : known.elements) {
     if (!e.is_known() || !e.value.is_const()) return nullptr;
   }
-  std::vector<int64_t> dims;
-  if (!known.scalar) dims.push_back(static_cast<int64_t>(known.elements.size()));
-  auto data = make_zeros(known.dtype, dims);
+  auto data = make_zeros(known.dtype, known.dims);
   for (size_t i = 0; i < known.elements.size(); ++i) {
     const int64_t value = *known.elements[i].value.as_const();
     if (is_float(known.dtype)) {

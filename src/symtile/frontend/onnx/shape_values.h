@@ -1,9 +1,9 @@
 // ONNX shape arithmetic as formulas.
 //
-// ONNX models compute shapes with ordinary operators on small tensors. Here a tensor of rank 0 or
-// 1 may be known element by element: as a dimension formula, as an exact fraction of one (float
-// chains such as Cast -> Mul(0.5) -> Floor -> Cast), or not at all. Rules compute the outputs of
-// an operator from known inputs; what has no rule, or is not decidable, is imported normally.
+// ONNX models compute shapes with ordinary operators on small tensors. Here such a tensor may be
+// known element by element: as a dimension formula, as an exact fraction of one (float chains such
+// as Cast -> Mul(0.5) -> Floor -> Cast), or not at all. Rules compute the outputs of an operator
+// from known inputs; what has no rule, or is not decidable, is imported normally.
 //
 // Float tensors are taken to hold what exact arithmetic gives. That agrees with IEEE arithmetic
 // while dimensions are below 2^24; quotients that IEEE would round are only ever rounded to
@@ -34,8 +34,11 @@ struct KnownElement {
 
 struct KnownTensor {
   DType dtype = DType::i64;
-  bool scalar = false;  ///< rank 0, one element; otherwise rank 1
-  std::vector<KnownElement> elements;
+  std::vector<int64_t> dims;
+  std::vector<KnownElement> elements;  ///< row-major, as many as dims say
+
+  static KnownTensor vector(DType dtype, std::vector<KnownElement> elements);
+  size_t rank() const { return dims.size(); }
 
   bool complete() const;  ///< every element is known
   bool any_known() const;
@@ -46,10 +49,13 @@ struct KnownTensor {
   Type type() const;
 };
 
-/// Nullopt for other ranks, more elements, or floats that are not short exact fractions.
+/// Nullopt for more elements, or floats that are not short exact fractions.
 std::optional<KnownTensor> known_from_constant(const ConstantData& data);
 /// Null when an element is symbolic or unknown.
 Constant constant_from_known(const KnownTensor& known);
+
+/// The number of elements of a type with constant dimensions, when that is few enough.
+std::optional<int64_t> small_element_count(const Type& type);
 
 /// An import context that also tells what is known about inputs.
 class KnownContext : public ImportContext {
