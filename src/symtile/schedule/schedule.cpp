@@ -14,6 +14,7 @@
 #include "symtile/schedule/gpu/contraction.h"
 #include "symtile/schedule/gpu/launches.h"
 #include "symtile/schedule/gpu/rules.h"
+#include "symtile/transform/tile/results.h"
 
 namespace symtile {
 namespace {
@@ -55,20 +56,23 @@ Chosen choose(std::span<const ScheduleTemplate<Target>> templates, const TileFun
 
 }  // namespace
 
-TileFunction schedule_for_gpu(const TileFunction& f, const GpuTarget& target) {
-  if (gpu::is_gpu_kernel(f)) return f;
+TileFunction schedule_for_gpu(const TileFunction& several, const GpuTarget& target) {
+  if (gpu::is_gpu_kernel(several)) return several;
+  const TileFunction f = join_results(several).value_or(several);
   const auto form = compute_form(f);
   if (!form) return gpu::schedule_launches(f, target);
-  return choose<GpuTarget>(kGpuTemplates, f, *form, target).schedule;
+  return split_results(choose<GpuTarget>(kGpuTemplates, f, *form, target).schedule);
 }
 
-TileFunction schedule_for_cpu(const TileFunction& f, const CpuTarget& target) {
+TileFunction schedule_for_cpu(const TileFunction& several, const CpuTarget& target) {
+  const TileFunction f = join_results(several).value_or(several);
   const auto form = compute_form(f);
   if (!form) return schedule_statements(f);
-  return choose<CpuTarget>(kCpuTemplates, f, *form, target).schedule;
+  return split_results(choose<CpuTarget>(kCpuTemplates, f, *form, target).schedule);
 }
 
-std::string schedule_name(const TileFunction& f, const CpuTarget& target) {
+std::string schedule_name(const TileFunction& several, const CpuTarget& target) {
+  const TileFunction f = join_results(several).value_or(several);
   const auto form = compute_form(f);
   return form ? choose<CpuTarget>(kCpuTemplates, f, *form, target).name : "statements";
 }

@@ -8,6 +8,7 @@
 #include "symtile/schedule/cpu/contraction_tile.h"
 #include "symtile/schedule/gpu/contraction.h"
 #include "symtile/schedule/schedule.h"
+#include "symtile/transform/tile/results.h"
 
 namespace symtile {
 namespace {
@@ -49,11 +50,11 @@ std::string ScheduleCandidate::str() const {
 }
 
 std::vector<ScheduleCandidate> schedule_space(const TileFunction& f, const CpuTarget& target) {
-  return ask(kCpuSpaces, f, target, {schedule_name(f, target), {}});
+  return ask(kCpuSpaces, join_results(f).value_or(f), target, {schedule_name(f, target), {}});
 }
 
 std::vector<ScheduleCandidate> schedule_space(const TileFunction& f, const GpuTarget& target) {
-  return ask(kGpuSpaces, f, target, {"rule", {}});
+  return ask(kGpuSpaces, join_results(f).value_or(f), target, {"rule", {}});
 }
 
 }  // namespace symtile

@@ -1,6 +1,7 @@
 #include "symtile/schedule/work.h"
 
 #include "symtile/schedule/cpu/linear.h"
+#include "symtile/transform/tile/results.h"
 
 namespace symtile {
 namespace {
@@ -25,7 +26,7 @@ DimExpr expr_work(const Expr& e) {
 }  // namespace
 
 DimExpr estimated_work(const TileFunction& f) {
-  const auto form = compute_form(f);
+  const auto form = compute_form(join_results(f).value_or(f));
   if (!form) return 0;
   // A contraction's multiply-adds run several at a time, whatever their operands cost to pack.
   if (const auto c = match_contraction(squeeze_unit_axes(*form), f.facts))

@@ -1,12 +1,14 @@
-// Merges chains of kernels: one kernel a group, with one result (Relax FuseOps and FuseTIR, §4.2;
-// Hidet §5.2: what can be inlined into the anchor is).
+// Merges chains of kernels: one kernel a group (Relax FuseOps and FuseTIR, §4.2; Hidet §5.2: what
+// can be inlined into the anchor is).
 //
 // Epilogues first: from every reduction or contraction (the anchor) a group grows along its result,
 // as long as all readers of the result so far lead to one next result. Then prologues: from the
 // last binding to the first, what has no reduction joins the group that reads it, or starts one.
 // Every use of a member that is not the exit is inside the group, so no path can leave a group and
-// come back. A cheap producer of several groups is evaluated in each of them. What may join follows
-// from the bodies alone: transform/tile/fusion_rules.h.
+// come back. A cheap producer of several groups is evaluated in each of them. Last, groups without
+// a reduction join one that makes what they read, where both can be made at the same points: that
+// kernel has several results. It runs where the first of them was made, so all that it reads must
+// be there by then. What may join follows from the bodies alone: transform/tile/fusion_rules.h.
 // Equal kernels made by different groups are shared, and scalar constants become immediates.
 #include <algorithm>
 #include <unordered_map>
@@ -29,11 +31,15 @@ constexpr size_t kMaxInputs = 24;
 constexpr size_t kMaxDiamond = 32;
 /// Kernels that a cheap producer may be repeated in.
 constexpr size_t kMaxRepeats = 8;
+/// Results of one kernel: each is a stream of stores.
+constexpr size_t kMaxResults = 4;
 
 struct Group {
-  std::set<int> members;  ///< binding positions; the exit is the last one
+  std::set<int>
+      members;  ///< binding positions; the exit is the last one; none: it has joined another
   int anchor = -1;
   std::set<int> prologues;  ///< members that the anchor, or an epilogue, reads
+  std::set<int> results;    ///< members that others read, or the function returns
   int exit() const { return *members.rbegin(); }
   int core() const { return anchor >= 0 ? anchor : exit(); }
 };
@@ -46,6 +52,10 @@ class Fuser {
       : module_(module), f_(f), context_(context), known_(known) {}
 
   void run() {
+    // So that a kernel which moves up finds its constants.
+    std::stable_partition(f_.bindings.begin(), f_.bindings.end(), [](const Binding& b) {
+      return std::holds_alternative<ConstantNode>(b.node);
+    });
     const int count = static_cast<int>(f_.bindings.size());
     uses_ = users_of(f_);
     definitions_ = defining_bindings(f_);
@@ -66,10 +76,12 @@ class Fuser {
       const bool placed = !call(i) || views_.count(i) || grouped(i);
       if (!placed && kinds_[at(i)] < KernelKind::reduction) place_prologue(i);
     }
-    for (const Group& g : groups_) rebuild(g);
-    for (auto& [exit, node] : rebuilt_) binding(exit).node = std::move(node);
+    for (Group& g : groups_) g.results = {g.exit()};
+    join_producers();
+    std::erase_if(groups_, [](const Group& g) { return g.members.empty(); });
+    for (const Group& g : groups_) calls_.push_back(merged_call(g));
     report();
-    drop_merged();
+    rebuild();
   }
 
  private:
@@ -234,14 +246,91 @@ class Fuser {
     }
   }
 
+  /// Groups without a reduction, in order, join the maker of what they read.
+  void join_producers() {
+    std::map<int, size_t> makers;
+    std::map<int, size_t> order;
+    for (size_t g = 0; g < groups_.size(); ++g) {
+      makers.emplace(groups_[g].exit(), g);
+      if (groups_[g].anchor < 0) order.emplace(groups_[g].exit(), g);
+    }
+    for (const auto& [exit, g] : order) {
+      std::set<int> read;
+      for (const int m : groups_[g].members) {
+        for (const ValueId a : call(m)->args) {
+          const int def = definitions_[at(a.index)];
+          if (def >= 0 && !groups_[g].members.count(def) && makers.count(def)) read.insert(def);
+        }
+      }
+      for (const int value : read) {
+        const size_t maker = makers.at(value);
+        Group both = together(groups_[maker], groups_[g]);
+        if (both.results.size() == 1) continue;  // an epilogue, which has been refused
+        if (Refusal why = refuse_results(both)) {
+          apart_[{value, exit}] = *why;
+          continue;
+        }
+        makers.erase(exit);
+        for (const int r : both.results) makers[r] = maker;
+        groups_[maker] = std::move(both);
+        groups_[g] = {};
+        break;
+      }
+    }
+  }
+
+  Group together(const Group& maker, const Group& reader) {
+    Group out = maker;
+    out.members.insert(reader.members.begin(), reader.members.end());
+    out.prologues.insert(reader.prologues.begin(), reader.prologues.end());
+    out.results.insert(reader.results.begin(), reader.results.end());
+    std::erase_if(out.results, [&](int r) {
+      const std::vector<int>& readers = uses(r);
+      return r != out.exit() && std::all_of(readers.begin(), readers.end(),
+                                            [&](int u) { return out.members.count(u) > 0; });
+    });
+    return out;
+  }
+
+  Refusal refuse_results(const Group& g) {
+    if (g.results.size() > kMaxResults) return "the kernel has as many results as one may have";
+    // What members bring with them must be there when the first result is made.
+    const int begin = *g.results.begin();
+    for (const int m : g.members) {
+      for (const ValueId a : call(m)->args) {
+        const int def = definitions_[at(a.index)];
+        if (def >= begin && !g.members.count(def)) return "its other operands are made later";
+      }
+    }
+    std::set<std::string> checked;
+    for (int i = begin; i < g.exit(); ++i) {
+      if (const auto* check = std::get_if<CheckDims>(&binding(i).node)) {
+        check->a.collect_symbols(checked);
+        check->b.collect_symbols(checked);
+      }
+      for (const std::string& s : bound_symbols(binding(i).node, {})) checked.insert(s);
+    }
+    for (const int m : g.members) {
+      for (const DimExpr& d : call(m)->dims) {
+        for (const std::string& s : d.symbols()) {
+          if (checked.count(s)) return "its dimensions are known later";
+        }
+      }
+    }
+    return refuse_group(g);
+  }
+
   MergedKernel merge(const Group& g) {
+    std::set<int32_t> results;
+    for (const int r : g.results) results.insert(binding(r).result.index);
+    if (results.empty()) results.insert(binding(g.exit()).result.index);
     std::vector<KernelCall> calls;
     for (const int m : g.members) {
       KernelCall c{&kernel(m), {}, binding(m).result.index, call(m)->dims};
       for (const ValueId a : call(m)->args) c.args.push_back(a.index);
       calls.push_back(std::move(c));
     }
-    return merge_kernels(calls, f_.facts);
+    return merge_kernels(calls, results, f_.facts);
   }
 
   Refusal refuse_group(const Group& g) {
@@ -251,8 +340,8 @@ class Fuser {
     return refuse_merged(kernel(g.core()), merged.function);
   }
 
-  /// Makes the exit of the group a call of the merged kernel.
-  void rebuild(const Group& g) {
+  /// The call of the group's kernel.
+  TileCall merged_call(const Group& g) {
     MergedKernel merged = merge(g);
     TileCall out;
     for (size_t a = merged.args.size(); a-- > 0;) {
@@ -268,7 +357,7 @@ class Fuser {
     }
     for (const std::string& s : merged.function.symbols) out.dims.push_back(DimExpr::symbol(s));
     out.callee = share(std::move(merged.function), g);
-    rebuilt_.emplace_back(g.exit(), std::move(out));
+    return out;
   }
 
   std::string share(TileFunction function, const Group& g) {
@@ -289,43 +378,61 @@ class Fuser {
     return function.name;
   }
 
-  /// Members that are evaluated inside all their readers; the others are still needed.
-  void drop_merged() {
-    std::vector<bool> needed(f_.bindings.size(), true);
-    for (const Group& g : groups_) {
-      for (const int m : g.members) needed[at(m)] = false;
+  /// A call where the first result of each group was made; other members are gone: they are
+  /// evaluated inside their readers.
+  void rebuild() {
+    std::vector<bool> merged(f_.bindings.size(), false);
+    std::vector<std::vector<Binding>> made(f_.bindings.size());
+    for (size_t k = 0; k < groups_.size(); ++k) {
+      const Group& g = groups_[k];
+      for (const int m : g.members) merged[at(m)] = true;
+      const int first = *g.results.begin();
+      std::vector<Binding>& out = made[at(first)];
+      const Location& location = binding(first).location;
+      if (g.results.size() == 1) {
+        out.push_back({binding(first).result, std::move(calls_[k]), location});
+        continue;
+      }
+      std::vector<Type> types;
+      for (const int r : g.results) types.push_back(f_.type(binding(r).result));
+      const ValueId all = f_.add_value(name(first) + "_all", Type::tuple(std::move(types)));
+      out.push_back({all, std::move(calls_[k]), location});
+      for (const int r : g.results) {
+        const auto item = static_cast<int64_t>(out.size()) - 1;
+        out.push_back({binding(r).result, GetItem{all, item}, binding(r).location});
+      }
     }
-    for (const Group& g : groups_) needed[at(g.exit())] = true;
     std::vector<Binding> out;
     for (size_t i = 0; i < f_.bindings.size(); ++i) {
-      if (needed[i]) out.push_back(std::move(f_.bindings[i]));
+      if (!merged[i]) out.push_back(std::move(f_.bindings[i]));
+      std::move(made[i].begin(), made[i].end(), std::back_inserter(out));
     }
     f_.bindings = std::move(out);
   }
 
   void report() {
-    std::unordered_map<int32_t, int> exits;
-    for (const Group& g : groups_) exits[binding(g.exit()).result.index] = g.exit();
-    for (int i = static_cast<int>(f_.bindings.size()) - 1; i >= 0; --i) {
-      if (!exits.count(binding(i).result.index)) continue;
-      for (const ValueId a : call(i)->args) {
-        const auto producer = exits.find(a.index);
-        if (producer == exits.end()) continue;
-        const auto known = reasons_.find(producer->second);
-        const std::string& reason =
-            known == reasons_.end() ? std::string("it was not considered") : known->second;
-        const std::string kind(name_of(kinds_[at(producer->second)]));
-        context_.note("fuse: %{} ({}) stays out of %{}: {}", name(producer->second), kind, name(i),
-                      reason);
-        if (context_.fusion) {
-          context_.fusion->refusals.push_back(
-              {f_.name, name(producer->second), kind, name(i), reason});
-        }
+    std::unordered_map<int32_t, int> made;  // value -> the result of a group
+    for (const Group& g : groups_) {
+      for (const int r : g.results) made[binding(r).result.index] = r;
+    }
+    std::map<int, size_t, std::greater<>> by_exit;
+    for (size_t k = 0; k < groups_.size(); ++k) by_exit.emplace(groups_[k].exit(), k);
+    for (const auto& [exit, k] : by_exit) {
+      for (const ValueId a : calls_[k].args) {
+        const auto producer = made.find(a.index);
+        if (producer == made.end()) continue;
+        const int p = producer->second;
+        const std::string kind(name_of(kinds_[at(p)]));
+        const std::string reason = why_apart(p, exit);
+        context_.note("fuse: %{} ({}) stays out of %{}: {}", name(p), kind, name(exit), reason);
+        if (context_.fusion)
+          context_.fusion->refusals.push_back({f_.name, name(p), kind, name(exit), reason});
       }
     }
     if (!context_.fusion) return;
-    for (const Group& g : groups_) {
-      FusedKernel kernel{f_.name, call(g.exit())->callee, name(g.exit()), "", "", {}};
+    for (size_t k = 0; k < groups_.size(); ++k) {
+      const Group& g = groups_[k];
+      FusedKernel kernel{f_.name, calls_[k].callee, name(g.exit()), "", "", {}};
       if (const auto why = reasons_.find(g.exit()); why != reasons_.end())
         kernel.apart = why->second;
       kernel.kind = name_of(kinds_[at(g.core())]);
@@ -337,6 +444,14 @@ class Fuser {
       }
       context_.fusion->kernels.push_back(std::move(kernel));
     }
+  }
+
+  std::string why_apart(int producer, int exit) {
+    const auto known = reasons_.find(producer);
+    std::string why = known == reasons_.end() ? "it was not considered" : known->second;
+    const auto results = apart_.find({producer, exit});
+    return results == apart_.end() ? why
+                                   : fmt::format("{}; in one kernel: {}", why, results->second);
   }
 
   /// "conv_12" -> "conv".
@@ -357,8 +472,10 @@ class Fuser {
   std::vector<std::vector<size_t>> groups_of_;
   std::vector<Group> groups_;
   std::map<int, SplittingView> views_;
-  std::vector<std::pair<int, GraphNode>> rebuilt_;  ///< what becomes of the exits
+  std::vector<TileCall> calls_;         ///< of the groups' kernels
   std::map<int, std::string> reasons_;  ///< why a result was not merged with its readers
+  /// Why a result and a group (by its exit) that reads it are no kernel of several results.
+  std::map<std::pair<int, int>, std::string> apart_;
 };
 
 }  // namespace

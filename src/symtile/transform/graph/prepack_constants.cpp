@@ -9,6 +9,7 @@
 #include "symtile/pass/pass.h"
 #include "symtile/transform/graph_utils.h"
 #include "symtile/transform/tile/contraction.h"
+#include "symtile/transform/tile/results.h"
 
 namespace symtile {
 namespace {
@@ -21,8 +22,9 @@ struct Operand {
 
 /// The constant-to-be: a bare load of a matrix at [k, n] or [n, k], unit dimensions aside.
 std::optional<Operand> packable(const TileFunction& f) {
-  const auto form = compute_form(f);
-  const auto c = form ? match_contraction(squeeze_unit_axes(*form), f.facts) : std::nullopt;
+  const auto joined = join_results(f);
+  const auto form = compute_form(f), matched = joined ? compute_form(*joined) : form;
+  const auto c = matched ? match_contraction(squeeze_unit_axes(*matched), f.facts) : std::nullopt;
   if (!c || c->packed || c->cols.size() != 1 || c->k.size() != 1) return std::nullopt;
   const auto* l = c->col_operand.as<Load>();
   if (!l) return std::nullopt;
@@ -42,7 +44,9 @@ std::optional<Operand> packable(const TileFunction& f) {
     if (f.inputs[i].name != l->buffer) continue;
     // The product must be the only reader.
     int readers = 0;
-    for (const Load* other : loads_of(form->stages[0].value)) readers += other->buffer == l->buffer;
+    for (const ComputeStmt& stage : form->stages) {
+      for (const Load* other : loads_of(stage.value)) readers += other->buffer == l->buffer;
+    }
     if (readers != 1 || f.inputs[i].dims.size() != l->indices.size()) return std::nullopt;
     for (size_t d = 0; d < l->indices.size(); ++d) {
       if (d != *k_at && d != *n_at && !f.inputs[i].dims[d].is_const(1)) return std::nullopt;

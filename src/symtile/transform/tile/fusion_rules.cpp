@@ -6,6 +6,7 @@
 
 #include "symtile/transform/tile/attention.h"
 #include "symtile/transform/tile/contraction.h"
+#include "symtile/transform/tile/results.h"
 
 namespace symtile {
 namespace {
@@ -307,7 +308,10 @@ Refusal refuse_prologue(const TileFunction& producer, const TileFunction& consum
   return std::nullopt;
 }
 
-Refusal refuse_merged(const TileFunction& anchor, const TileFunction& merged) {
+Refusal refuse_merged(const TileFunction& anchor, const TileFunction& several) {
+  const auto joined = join_results(several);
+  if (!joined) return "the results are not made at the same points";
+  const TileFunction& merged = *joined;
   const auto form = compute_form(merged), alone = compute_form(anchor);
   if (form->stages.size() > 1 && shared_prefix(*form, merged.facts) == 0)
     return "the stages would share no axis to run in parallel";

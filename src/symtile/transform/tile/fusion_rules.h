@@ -32,7 +32,8 @@ Refusal refuse_prologue(const TileFunction& producer, const TileFunction& consum
                         const std::vector<std::string>& buffers);
 
 /// Is `merged`, made around `anchor` (its exit where nothing is reduced), as good a kernel? It must
-/// be as parallel, a product must still be one, and what its operands cost in all must be little.
+/// be as parallel, a product must still be one, what its operands cost in all must be little, and
+/// its results must be made point by point.
 Refusal refuse_merged(const TileFunction& anchor, const TileFunction& merged);
 
 /// May an epilogue permute the result of `anchor`? The rows of several stages must stay rows.

@@ -74,7 +74,8 @@ class Renaming {
 
 }  // namespace
 
-MergedKernel merge_kernels(const std::vector<KernelCall>& calls, const Facts& facts) {
+MergedKernel merge_kernels(const std::vector<KernelCall>& calls, const std::set<int32_t>& results,
+                           const Facts& facts) {
   MergedKernel out;
   TileFunction& f = out.function;
   ComputeForm all;
@@ -92,12 +93,14 @@ MergedKernel merge_kernels(const std::vector<KernelCall>& calls, const Facts& fa
       }
       names.rename(call.kernel->inputs[a].name, it->second);
     }
-    const bool exit = &call == &calls.back();
+    const bool stays = results.count(call.result) > 0;
     Buffer result = names.dims_of(call.kernel->outputs[0]);
-    result.name = exit ? "out" : fmt::format("t{}", all.temporaries.size());
+    result.name = !stays                ? fmt::format("t{}", all.temporaries.size())
+                  : results.size() == 1 ? "out"
+                                        : fmt::format("out{}", f.outputs.size());
     names.rename(call.kernel->outputs[0].name, result);
     buffer_of[call.result] = result;
-    if (exit) {
+    if (stays) {
       f.outputs.push_back(result);
     } else {
       all.temporaries.push_back(result);

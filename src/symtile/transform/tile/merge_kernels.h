@@ -2,6 +2,8 @@
 // temporaries (Relax FuseTIR). Symbols of the callees become formulas of the caller's.
 #pragma once
 
+#include <set>
+
 #include "symtile/transform/tile/access.h"
 
 namespace symtile {
@@ -19,9 +21,10 @@ struct MergedKernel {
   std::vector<int32_t> args;  ///< the values that its inputs stand for
 };
 
-/// Merges `calls`, in order; only the last result is the merged function's. `facts` are the
-/// caller's. Stages that need no temporary are inlined.
-MergedKernel merge_kernels(const std::vector<KernelCall>& calls, const Facts& facts);
+/// Merges `calls`, in order; the merged function's results are those of the calls that `results`
+/// names. `facts` are the caller's. Stages that need no temporary are inlined.
+MergedKernel merge_kernels(const std::vector<KernelCall>& calls, const std::set<int32_t>& results,
+                           const Facts& facts);
 
 /// Replaces input `position` by an immediate of its only element.
 void replace_input(TileFunction& function, size_t position, const Expr& immediate);
