@@ -73,7 +73,10 @@ ValueId Sketch::before(ValueId v) {
 ValueId Sketch::behind(ValueId v) {
   const DType t = dtype(v);
   if (chance(40) && !dims(v).empty()) v = call("add", {v, parameter({dims(v).back()}, t)});
-  if (is_float(t) && chance(40)) v = call(one_of({"relu", "tanh", "sigmoid", "abs"}), {v});
+  if (is_float(t) && chance(40)) {
+    if (chance(40)) result(v);  // read by others too: a second result of the kernel
+    v = call(one_of({"relu", "tanh", "sigmoid", "abs"}), {v});
+  }
   if (chance(25)) v = call("add", {v, parameter(dims(v), t)});
   if (chance(15) && dims(v).size() >= 2) {
     std::vector<int64_t> order;
@@ -155,7 +158,10 @@ void conv(Sketch& s) {
   std::vector<ValueId> args = {s.before(s.parameter(x, t)), s.parameter(w, t)};
   if (s.chance(40)) args.push_back(s.parameter({out}, t));
   ValueId y = s.call("conv", args, attrs);
-  if (s.chance(40)) y = s.call("relu", {y});
+  if (s.chance(40)) {
+    if (s.chance(40)) s.result(y);
+    y = s.call("relu", {y});
+  }
   if (s.chance(25)) y = s.call("add", {y, s.parameter(s.dims(y), t)});
   s.result(y);
 }
