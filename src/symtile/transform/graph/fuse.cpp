@@ -167,9 +167,7 @@ class Fuser {
     inside.insert(exit);
     const bool moving = next.size() == 1 && may_move(kernel(group.anchor));
     for (const int s : next) {
-      if (Refusal why =
-              refuse_epilogue(kernel(s), buffers_of(inside, s), kinds_[at(group.anchor)], moving))
-        return why;
+      if (Refusal why = refuse_epilogue(kernel(s), buffers_of(inside, s), moving)) return why;
     }
     Group grown = group;
     grown.members.insert(next.begin(), next.end());

@@ -67,6 +67,7 @@ bool shares_prefix(const ComputeForm& form, size_t p, const Facts& facts) {
       if (!is_temporary(form, l->buffer)) continue;
       if (l->indices.size() < p) return false;
       for (size_t i = 0; i < p; ++i) {
+        if (stage.axes[i].extent.is_const(1) && l->indices[i].is_int(0)) continue;
         const auto* v = l->indices[i].as<VarRef>();
         if (!v || v->name != stage.axes[i].name) return false;
       }

@@ -2,7 +2,8 @@
 //
 //   out[batch, m, n] = epilogue(sum over k of A[batch, m, k] * B[batch, k, n], ...)
 // The operand that depends on the innermost output axis is the column operand B, whatever side of
-// the product it stands on. Prepacking and the contraction template both ask here.
+// the product it stands on; where only the other operand is contiguous along an output axis (the
+// result is stored transposed), that one. Prepacking and the contraction templates ask here.
 #pragma once
 
 #include "symtile/transform/tile/access.h"
@@ -15,7 +16,7 @@ inline constexpr int64_t kPanel = 32;
 struct Contraction {
   std::vector<Axis> batch;  ///< output axes outside the matrix: both operands, or not mergeable
   std::vector<Axis> rows;   ///< output axes of the row operand, merged into m
-  std::vector<Axis> cols;   ///< innermost output axes of the column operand, merged into n
+  std::vector<Axis> cols;   ///< output axes of the column operand, merged into n
   std::vector<Axis> k;      ///< reduction axes
   Expr row_operand, col_operand;
   bool col_is_left = false;  ///< the column operand is the left factor of the product

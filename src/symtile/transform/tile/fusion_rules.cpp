@@ -64,20 +64,6 @@ bool guarded(const Expr& e, const std::vector<std::string>& buffers, bool inside
   return false;
 }
 
-/// The last of the indices that is no constant, if it is an axis alone.
-bool keeps_innermost(const Load& load, const ComputeStmt& stage) {
-  const Axis* last = nullptr;
-  for (const Axis& a : stage.axes) {
-    if (!a.extent.is_const(1)) last = &a;
-  }
-  for (size_t i = load.indices.size(); i-- > 0;) {
-    if (load.indices[i].as_int()) continue;
-    const auto axis = strided_axis(load.indices[i], stage);
-    return last && axis && *axis == last->name;
-  }
-  return last == nullptr;
-}
-
 /// Windows that overlap (pooling, depthwise convolution) read an element once for each output that
 /// covers it.
 bool overlaps(const Load& load, const std::vector<Axis>& outs, const std::vector<Axis>& reduced) {
@@ -252,7 +238,7 @@ bool reads_one_to_one(const ComputeStmt& stage, const std::vector<std::string>& 
 }
 
 Refusal refuse_epilogue(const TileFunction& consumer, const std::vector<std::string>& buffers,
-                        KernelKind anchor, bool moving) {
+                        bool moving) {
   const auto form = compute_form(consumer);
   if (!form || form->stages.size() != 1 || has_reduction(form->stages.front().value))
     return "the kernel has a reduction already";
@@ -266,13 +252,6 @@ Refusal refuse_epilogue(const TileFunction& consumer, const std::vector<std::str
   });
   if (identity) return std::nullopt;
   if (!moving || !reads_one_to_one(stage, buffers)) return "its elements are not mapped one to one";
-  if (anchor == KernelKind::contraction) {
-    for (const Load* l : loads) {
-      // The columns of a product are the lanes of its tiles: they must stay neighbours.
-      if (is_one_of(l->buffer, buffers) && !keeps_innermost(*l, stage))
-        return "it moves the columns of the product";
-    }
-  }
   return std::nullopt;
 }
 
@@ -324,6 +303,8 @@ Refusal refuse_merged(const TileFunction& anchor, const TileFunction& several) {
   const auto after = match_contraction(squeeze_unit_axes(*form), merged.facts);
   if (!before) return std::nullopt;
   if (!after) return "the kernel would be no matrix product any more";
+  // The columns of a product are the lanes of its tiles.
+  if (before->col_is_left != after->col_is_left) return "it moves the columns of the product";
   for (const bool column : {true, false}) {
     const Expr& was = column ? before->col_operand : before->row_operand;
     const Expr& is = column ? after->col_operand : after->row_operand;

@@ -25,7 +25,7 @@ bool reads_one_to_one(const ComputeStmt& stage, const std::vector<std::string>& 
 /// May `consumer` be an epilogue that reads `buffers`, results of the kernel so far?
 /// `moving`: a permutation or slice of the elements is fine (one consumer, one stage).
 Refusal refuse_epilogue(const TileFunction& consumer, const std::vector<std::string>& buffers,
-                        KernelKind anchor, bool moving);
+                        bool moving);
 
 /// May the injective `producer` be evaluated where `consumer` loads `buffers`?
 Refusal refuse_prologue(const TileFunction& producer, const TileFunction& consumer,
