@@ -243,9 +243,9 @@ class TileRun {
       case ReduceKind::all:
         return {1, 1};
       case ReduceKind::max:
-        return {-inf, cast_float_to_int(t, -inf)};
+        return {-inf, is_float(t) ? 0 : cast_float_to_int(t, -inf)};
       case ReduceKind::min:
-        return {inf, cast_float_to_int(t, inf)};
+        return {inf, is_float(t) ? 0 : cast_float_to_int(t, inf)};
       default:
         return {};
     }

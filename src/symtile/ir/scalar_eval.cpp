@@ -363,6 +363,7 @@ int64_t eval_binary_int(BinaryOp op, DType dtype, int64_t a, int64_t b) {
 }
 
 int64_t cast_float_to_int(DType to, double value) {
+  SYMTILE_CHECK(!is_float(to), "{} is no integer type", name_of(to));
   if (to == DType::boolean) return value != 0;
   if (std::isnan(value)) return 0;
   const double truncated = std::trunc(value);
