@@ -15,9 +15,11 @@ const std::vector<std::string>& pass_order(bool optimize) {
       "recognize_quantized",
       "recognize_operators",
       "recognize_attention",
+      "select_layouts",
       "canonicalize",
       "dead_code",
       "fold_constants",
+      "fold_input_scales",  // behind the patterns that a scale is a part of
       "merge_siblings",
       "canonicalize",
       "dead_code",
