@@ -91,9 +91,12 @@ void ContractionTemplate::choose_rows() {
   const DimExpr blocks =
       f_.facts.simplify(max(least, min(most, floordiv(wanted + tiles - 1, tiles))));
   const DimExpr rows = f_.facts.simplify(ceildiv(m_extent_, blocks));
-  // Strips of about one height.
+  if (c_.strips) {
+    while (kStrip % tile_.mr != 0) --tile_.mr;
+  }
+  // Strips of about one height, unless they are packed.
   const auto known = rows.is_const() ? rows.as_const() : m_extent_.as_const();
-  if (known && *known > 0) tile_.mr = ceil_of(*known, ceil_of(*known, tile_.mr));
+  if (known && *known > 0 && !c_.strips) tile_.mr = ceil_of(*known, ceil_of(*known, tile_.mr));
   tile_.mc = ceil_of(tile_.mc, tile_.mr) * tile_.mr;
   tile_.mt = ceil_of(tile_.mt, tile_.mr) * tile_.mr;
   mt_ = f_.facts.simplify(max(round_up(rows, tile_.mr), tile_.mr));
@@ -114,6 +117,7 @@ void ContractionTemplate::choose_reduction() {
 /// The row operand is one load with constant strides in m and k, in an order that caches like: no
 /// packing needed.
 bool ContractionTemplate::row_is_direct() const {
+  if (c_.strips) return true;
   const MergedExpr by_row = merge_axes(row_operand_, c_.rows, "_m", linear_.facts);
   const MergedExpr by_both = merge_axes(by_row.value, c_.k, "_k", linear_.facts);
   const auto* l = by_both.value.as<Load>();
@@ -179,7 +183,17 @@ Stmt ContractionTemplate::task() {
   return out;
 }
 
-Expr ContractionTemplate::row_element(const Expr& m, const Expr& k) const {
+/// Row i + r of the block at unit k of the block; r < tile_.mr, and i is a multiple of it.
+Expr ContractionTemplate::row_element(const Expr& i, const Expr& r, const Expr& k) const {
+  if (c_.strips) {
+    // Row tiles do not cross the strips of the packed constant.
+    const auto& l = *row_operand_.as<Load>();
+    const Expr first = var(m0_) + var(i0_) + i;
+    return load(l.buffer, l.dtype,
+                {floordiv(first, Expr(kStrip)) * to_expr(k_extent_) * Expr(kStrip) +
+                 (var(k0_) + k) * Expr(kStrip) + floormod(first, Expr(kStrip)) + r});
+  }
+  const Expr m = i + r;
   if (!a_direct_) return load(a_pack_, acc_type_, {m * Expr(block_) + k});
   const Expr merged = merge_axes(merge_axes(row_operand_, c_.rows, "_m", linear_.facts).value, c_.k,
                                  "_k", linear_.facts)
@@ -268,7 +282,7 @@ Stmt ContractionTemplate::micro_kernel(int64_t rows, const Expr& i, const Expr& 
   const std::string place = names_.fresh("ko");
   const Expr column_unit = window_ ? var(place) : var(k);
   Stmt step = tile([&](const Expr& r, const Expr& x) {
-    const Expr a = row_element(i + r, var(k)), b = col_element(j, column_unit, x);
+    const Expr a = row_element(i, r, var(k)), b = col_element(j, column_unit, x);
     return store(
         acc.name, {acc_at(r, x)},
         load(acc.name, acc_type_, {acc_at(r, x)}) + (words_ ? word_product(*words_, a, b) : a * b));

@@ -38,10 +38,10 @@ Stmt ContractionTemplate::row_sums(const Expr& k_block) {
   const std::string m = names_.fresh("m"), k = names_.fresh("kk"), ones = names_.fresh("ones");
   const Expr at = var(i0_) + var(m), before = load(row_sums_, acc_type_, {at});
   Stmt start = store(row_sums_, {at}, select(equal(k_block, 0), imm(acc_type_, 0), before));
-  Stmt sum = for_loop(
-      k, 0, var(k_len_), LoopKind::vectorized,
-      store(row_sums_, {at},
-            before + word_sum(*words_, row_element(var(m), var(k)), var(ones, acc_type_), false)));
+  Stmt sum = for_loop(k, 0, var(k_len_), LoopKind::vectorized,
+                      store(row_sums_, {at},
+                            before + word_sum(*words_, row_element(var(m), Expr(0), var(k)),
+                                              var(ones, acc_type_), false)));
   return let(ones, imm(acc_type_, kOnes),
              for_loop(m, 0, var(i_len_), LoopKind::serial, block({start, sum})));
 }

@@ -32,7 +32,7 @@ class ContractionTemplate {
   Stmt row_blocks(const Expr& k_block);
   Stmt multiply(const Expr& k_block);
   Stmt micro_kernel(int64_t rows, const Expr& i, const Expr& j, const Expr& k_block);
-  Expr row_element(const Expr& m, const Expr& k) const;
+  Expr row_element(const Expr& i, const Expr& r, const Expr& k) const;
   Expr col_element(const Expr& j, const Expr& k, const Expr& lane) const;
   Stmt epilogue();
   Stmt window_epilogue();

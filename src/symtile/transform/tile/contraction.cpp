@@ -5,21 +5,20 @@
 namespace symtile {
 namespace {
 
-/// B[.., n // kPanel, k, n % kPanel], one reduction axis.
-bool reads_panels(const Expr& operand, const std::string& n, const std::vector<Axis>& k) {
+/// X[.., v // width, k, v % width], k the position in the space of the reduction axes.
+bool reads_parts(const Expr& operand, const std::string& v, int64_t width,
+                 const std::vector<Axis>& k) {
   const auto* l = operand.as<Load>();
-  if (!l || l->indices.size() < 3 || k.size() != 1) return false;
+  if (!l || l->indices.size() < 3) return false;
   const size_t last = l->indices.size() - 1;
-  const auto* kv = l->indices[last - 1].as<VarRef>();
-  const auto* hi = l->indices[last - 2].as<BinaryExpr>();
-  const auto* lo = l->indices[last].as<BinaryExpr>();
-  const auto is_n = [&](const Expr& e) {
-    const auto* v = e.as<VarRef>();
-    return v && v->name == n;
+  const auto is_part = [&](const Expr& e, BinaryOp op) {
+    const auto* b = e.as<BinaryExpr>();
+    const auto* name = b ? b->a.as<VarRef>() : nullptr;
+    return name && b->op == op && name->name == v && b->b.is_int(width);
   };
-  return kv && kv->name == k[0].name && hi && hi->op == BinaryOp::floordiv && is_n(hi->a) &&
-         hi->b.is_int(kPanel) && lo && lo->op == BinaryOp::floormod && is_n(lo->a) &&
-         lo->b.is_int(kPanel);
+  const auto at = to_dim_expr(l->indices[last - 1]);
+  return at && *at == flat_position(k) && is_part(l->indices[last - 2], BinaryOp::floordiv) &&
+         is_part(l->indices[last], BinaryOp::floormod);
 }
 
 bool is_axis_of(const std::vector<Axis>& axes, const std::string& name) {
@@ -78,6 +77,12 @@ DimExpr extent_of(const std::vector<Axis>& axes) {
   return out;
 }
 
+DimExpr flat_position(const std::vector<Axis>& axes) {
+  DimExpr out = 0;
+  for (const Axis& a : axes) out = out * a.extent + DimExpr::symbol(a.name);
+  return out;
+}
+
 std::optional<Contraction> match_contraction(const ComputeForm& form, const Facts& facts) {
   if (form.stages.size() != 1 || !form.temporaries.empty()) return std::nullopt;
   const ComputeStmt& stage = form.stages.front();
@@ -121,7 +126,9 @@ std::optional<Contraction> match_contraction(const ComputeForm& form, const Fact
     c.batch.insert(c.batch.end(), axis(rows_end), axis(cols_begin));
   }
   if (c.rows.empty() || extent_of(c.rows).is_const(1)) return std::nullopt;
-  c.packed = c.cols.size() == 1 && reads_panels(c.col_operand, c.cols.back().name, c.k);
+  c.packed = c.cols.size() == 1 && c.k.size() == 1 &&
+             reads_parts(c.col_operand, c.cols.back().name, kPanel, c.k);
+  c.strips = c.rows.size() == 1 && reads_parts(c.row_operand, c.rows[0].name, kStrip, c.k);
   const auto k_high = facts.upper_bound(extent_of(c.k));
   if (k_high && *k_high < 4) return std::nullopt;  // too little work for a register tile
   return c;
