@@ -137,7 +137,8 @@ class WordMaker {
   /// Panels of words: [n // kPanel, word, n % kPanel].
   bool in_panels(const Expr& indexed_word) const {
     const auto* l = indexed_word.as<Load>();
-    if (!whole_ || !l || l->indices.size() < 3 || c_.cols.size() != 1 || c_.k.size() != 1) return false;
+    if (!whole_ || !l || l->indices.size() < 3 || c_.cols.size() != 1 || c_.k.size() != 1)
+      return false;
     const size_t last = l->indices.size() - 1;
     const Expr n = var(c_.cols[0].name), k = var(split_);
     return structurally_equal(l->indices[last], floormod(n, Expr(kPanel))) &&
