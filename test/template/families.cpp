@@ -89,8 +89,6 @@ ValueId Sketch::behind(ValueId v) {
 
 namespace {
 
-using Ints = std::vector<int64_t>;
-
 ValueId product(Sketch& s, const DimExpr& m, const DimExpr& n, const DimExpr& k) {
   const DType t = s.chance(10) ? DType::i32 : s.real();
   Dims a_batch, b_batch;
@@ -130,6 +128,7 @@ void long_sum(Sketch& s) {
   s.result(s.behind(product(s, m, n, k)));
 }
 
+<<<<<<< HEAD
 void conv(Sketch& s) {
   const int spatial = s.one_of({1, 2, 2, 2, 3});
   const int64_t group = s.one_of<int64_t>({1, 1, 1, 2, 3});
@@ -176,6 +175,8 @@ void conv_transpose(Sketch& s) {
                       {{"strides", strides}, {"pads", Dims{0, s.below(2), 0, 1}}})));
 }
 
+=======
+>>>>>>> 7ae4a04 (Sort and top-k as a template on both targets; families of windows, gather, scatter, scans, resize, recurrent steps and sorting)
 Dims random_dims(Sketch& s, int least, int most) {
   Dims out;
   for (int i = least + s.below(most - least + 1); i > 0; --i)
@@ -245,15 +246,6 @@ void normalisation(Sketch& s) {
   Attributes attrs = {{"epsilon", 0.1}};
   if (kind == 2) attrs.set("num_groups", groups);
   s.result(s.behind(s.call(kind == 2 ? "group_norm" : "instance_norm", {x, scale, bias}, attrs)));
-}
-
-void pooling(Sketch& s) {
-  const Dims x = {s.extent({0, 1, 2}), s.extent({1, 3}), s.extent({5, 6, 9}), s.extent({5, 7, 8})};
-  const Ints kernel = {s.one_of<int64_t>({1, 2, 3}), 3}, strides = {1 + s.below(2), 1 + s.below(3)};
-  const ValueId v = s.before(s.parameter(x, DType::f32));
-  s.result(s.behind(s.call(
-      s.chance(50) ? "max_pool" : "average_pool", {v},
-      {{"kernel", kernel}, {"strides", strides}, {"pads", Dims{0, s.below(2), 0, s.below(2)}}})));
 }
 
 void injective(Sketch& s) {
@@ -379,23 +371,25 @@ void attention(Sketch& s) {
 }  // namespace
 
 const std::vector<Family>& families() {
-  static const std::vector<Family> all = {
-      {"attention", attention, "attention"},
-      {"columns", columns, "columns"},
-      {"conv", conv},
-      {"conv_transpose", conv_transpose},
-      {"injective", injective},
-      {"int8", int8},
-      {"int8_weights", int8_weights},
-      {"long_sum", long_sum},
-      {"matmul", matmul, "contraction"},
-      {"matvec", matvec},
-      {"normalisation", normalisation, "rows"},
-      {"pooling", pooling},
-      {"reduction", reduction},
-      {"softmax", softmax, "rows"},
-      {"statements", statements},
-  };
+  static const std::vector<Family> all = [] {
+    std::vector<Family> out = {
+        {"attention", attention, "attention"},
+        {"columns", columns, "columns"},
+        {"injective", injective},
+        {"int8", int8},
+        {"int8_weights", int8_weights},
+        {"long_sum", long_sum},
+        {"matmul", matmul, "contraction"},
+        {"matvec", matvec},
+        {"normalisation", normalisation, "rows"},
+        {"reduction", reduction},
+        {"softmax", softmax, "rows"},
+        {"statements", statements},
+    };
+    for (const auto& more : {window_families(), data_families()})
+      out.insert(out.end(), more.begin(), more.end());
+    return out;
+  }();
   return all;
 }
 

@@ -30,6 +30,10 @@ class Sketch {
   ValueId call(const std::string& op, std::vector<ValueId> args, Attributes attrs = {}) {
     return build_->call(op, std::move(args), std::move(attrs));
   }
+  std::vector<ValueId> call_many(const std::string& op, std::vector<ValueId> args,
+                                 Attributes attrs) {
+    return build_->call_many(op, std::move(args), std::move(attrs));
+  }
   ValueId scalar(DType dtype, double value) { return build_->scalar(dtype, value); }
   const Dims& dims(ValueId v) { return *main().type(v).dims; }
   DType dtype(ValueId v) { return main().type(v).dtype; }
@@ -63,6 +67,11 @@ struct Family {
   const char* schedule = nullptr;  ///< the GPU schedule whose cases count; null: any
 };
 const std::vector<Family>& families();
+/// Parts of it: sliding windows; operators that move or order elements, and recurrent steps.
+std::vector<Family> window_families();
+std::vector<Family> data_families();
+
+using Ints = std::vector<int64_t>;
 
 // families_weights.cpp
 void int8_weights(Sketch& s);

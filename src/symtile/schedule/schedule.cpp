@@ -8,12 +8,14 @@
 #include "symtile/schedule/cpu/contraction.h"
 #include "symtile/schedule/cpu/rows.h"
 #include "symtile/schedule/cpu/softmax.h"
+#include "symtile/schedule/cpu/sort.h"
 #include "symtile/schedule/cpu/statements.h"
 #include "symtile/schedule/cpu/window_reduce.h"
 #include "symtile/schedule/gpu/attention.h"
 #include "symtile/schedule/gpu/contraction.h"
 #include "symtile/schedule/gpu/launches.h"
 #include "symtile/schedule/gpu/rules.h"
+#include "symtile/schedule/gpu/sort.h"
 #include "symtile/transform/tile/results.h"
 
 namespace symtile {
@@ -28,6 +30,7 @@ struct ScheduleTemplate {
 
 /// In order of preference; the last one takes everything.
 constexpr ScheduleTemplate<CpuTarget> kCpuTemplates[] = {
+    {"sort", schedule_sort},
     {"contraction", schedule_contraction},
     {"attention", schedule_attention},
     {"window_reduction", schedule_window_reduction},
@@ -35,6 +38,7 @@ constexpr ScheduleTemplate<CpuTarget> kCpuTemplates[] = {
     {"rows", [](const auto&... given) { return std::optional(schedule_rows(given...)); }},
 };
 constexpr ScheduleTemplate<GpuTarget> kGpuTemplates[] = {
+    {"sort", gpu::schedule_sort},
     {"attention", gpu::schedule_attention},
     {"contraction", gpu::schedule_contraction},
     {"rules", [](const auto&... given) { return std::optional(gpu::schedule_rules(given...)); }},

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "symtile/op/index/indexing.h"
+#include "symtile/op/index/sort_order.h"
 
 namespace symtile {
 
@@ -69,6 +70,35 @@ void evaluate(EvalContext& c) {
   c.outputs = {std::move(values), std::move(positions)};
 }
 
+/// The meaning, not a way to do it: every element counts those before it, and a result is the
+/// element with that many. Schedules recognise these stages and sort (transform/tile/sorting.h).
+void lower(LowerContext& c) {
+  const TensorRef x = c.in(0);
+  const size_t axis = axis_attr(c.attrs(), x.rank(), "axis", -1);
+  const bool largest = c.attrs().get_bool("largest", true);
+  const auto at = [&](Index index, const Expr& i) {
+    index[axis] = i;
+    return index;
+  };
+  const auto element = [&](const Index& index, const Expr& i) {
+    const Expr value = x(at(index, i));
+    return value.dtype() == DType::boolean ? cast(DType::u8, value) : value;
+  };
+  const TensorRef ranks = c.temporary("ranks", DType::i64, x.dims(), [&](const Index& index) {
+    const Expr i = index[axis];
+    return reduce_over(ReduceKind::sum, c.axis("j", x.dims()[axis]), [&](const Expr& j) {
+      return cast(DType::i64, stands_before(largest, element(index, j), j, element(index, i), i));
+    });
+  });
+  c.compute(1, [&](const Index& index) {
+    return reduce_over(ReduceKind::sum, c.axis("i", x.dims()[axis]), [&](const Expr& i) {
+      return select(equal(ranks(at(index, i)), index[axis]), i, Expr(0));
+    });
+  });
+  const TensorRef positions = c.result(1);
+  c.compute(0, [&](const Index& index) { return x(at(index, positions(index))); });
+}
+
 std::vector<OpSample> samples() {
   const DimExpr n = DimExpr::symbol("n"), m = DimExpr::symbol("m");
   return {
@@ -98,7 +128,7 @@ const OpRecord top_k_op = {
               {"sorted", AttrSpec::Kind::integer}},
     .deduce = deduce,
     .evaluate = evaluate,
-    .lower = nullptr,
+    .lower = lower,
     .samples = samples,
 };
 

@@ -227,7 +227,8 @@ class ResizeLowering {
     Expr squeeze = imm(element(), 1);
     if (spec_.antialias) {
       const auto [p, q] = ratio(axis);
-      first = min(floordiv(-radius * q, p) + 1, first);
+      // An empty result has no taps, but its extent must not divide either.
+      first = min(floordiv(-radius * q, c_.facts().simplify(max(p, 1))) + 1, first);
       const Expr scale = cast(element(), to_expr(p)) / cast(element(), to_expr(q));
       squeeze = min(scale, squeeze);
     }

@@ -1,7 +1,8 @@
 // Lowers operator calls: to a tile function in compute form (op/), or, for operators whose record
-// has no lowering, to the library call of the same name. Views stay operator calls: they move no
-// data. A call that cannot be lowered yet (a dimension is not a known formula) is a diagnostic.
-// Equal tile functions are shared, so a network of repeated layers has few distinct kernels.
+// has no lowering (or dimensions that it cannot know), to the library call of the same name. Views
+// stay operator calls: they move no data. A call that cannot be lowered yet (a dimension is not a
+// known formula) is a diagnostic. Equal tile functions are shared, so a network of repeated layers
+// has few distinct kernels.
 #include <unordered_map>
 
 #include "symtile/library/library.h"
@@ -46,6 +47,7 @@ class Legalizer {
     }
     auto function =
         lower_call(call, args, result_types(f.type(b.result)), constants, f.facts, call.op);
+    if (!function && find_library_call(call.op)) return library(f, b, call);
     if (!function) {
       fail(DiagId::unsupported, b.location,
            "operator '{}' cannot be compiled: the result type {} has a dimension that is not a "
