@@ -89,8 +89,7 @@ ValueId Sketch::behind(ValueId v) {
 
 namespace {
 
-ValueId product(Sketch& s, const DimExpr& m, const DimExpr& n, const DimExpr& k) {
-  const DType t = s.chance(10) ? DType::i32 : s.real();
+ValueId product(Sketch& s, DType t, const DimExpr& m, const DimExpr& n, const DimExpr& k) {
   Dims a_batch, b_batch;
   for (int i = s.below(3); i > 0; --i) {
     const DimExpr b = s.extent({1, 2, 3});
@@ -109,6 +108,17 @@ ValueId product(Sketch& s, const DimExpr& m, const DimExpr& n, const DimExpr& k)
   const ValueId b = s.before(s.parameter(matrix(b_batch, k, n, transpose_b), t));
   return s.call("matmul", {a, b},
                 {{"transpose_a", int64_t{transpose_a}}, {"transpose_b", int64_t{transpose_b}}});
+}
+
+ValueId product(Sketch& s, const DimExpr& m, const DimExpr& n, const DimExpr& k) {
+  return product(s, s.chance(10) ? DType::i32 : s.real(), m, n, k);
+}
+
+/// 16-bit factors, 32-bit sums.
+void matmul_half(Sketch& s) {
+  const DType t = s.chance(50) ? DType::f16 : DType::bf16;
+  const DimExpr m = s.extent(), n = s.extent(), k = s.extent();
+  s.result(s.behind(product(s, t, m, n, k)));
 }
 
 void matmul(Sketch& s) {
@@ -380,6 +390,7 @@ const std::vector<Family>& families() {
         {"int8_weights", int8_weights},
         {"long_sum", long_sum},
         {"matmul", matmul, "contraction"},
+        {"matmul_half", matmul_half, "matrix contraction", true},
         {"matvec", matvec},
         {"normalisation", normalisation, "rows"},
         {"reduction", reduction},

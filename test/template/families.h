@@ -65,6 +65,7 @@ struct Family {
   const char* name;
   void (*build)(Sketch&);
   const char* schedule = nullptr;  ///< the GPU schedule whose cases count; null: any
+  bool matrix = false;             ///< for a device with matrix instructions
 };
 const std::vector<Family>& families();
 /// Parts of it: sliding windows; operators that move or order elements, and recurrent steps.

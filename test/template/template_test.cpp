@@ -38,6 +38,21 @@ const GpuTarget kTiny = {
 const GpuTarget kSmall = {
     .name = "small", .lanes = 8, .max_threads = 32, .shared_bytes = 8192, .registers = 64};
 
+/// As small ones, with asynchronous copies; and with warps that matrix instructions need.
+const GpuTarget kAsync = {.name = "async",
+                          .lanes = 8,
+                          .max_threads = 32,
+                          .shared_bytes = 8192,
+                          .registers = 64,
+                          .has_async_copies = true};
+const GpuTarget kMatrix = {.name = "matrix",
+                           .lanes = 32,
+                           .max_threads = 64,
+                           .shared_bytes = 16384,
+                           .registers = 64,
+                           .has_async_copies = true,
+                           .has_matrix_multiply = true};
+
 struct Kernel {
   unsigned seed = 0;
   TileFunction compute, cpu, gpu;
@@ -48,12 +63,16 @@ struct Counts {
   int passed = 0, failed = 0, skipped = 0;
 };
 
-TileFunction schedule_with_any_tile(const TileFunction& f, std::mt19937& random) {
+TileFunction schedule_with_any_tile(const TileFunction& f, bool halves, std::mt19937& random) {
   const unsigned which = random() % 8;
-  const GpuTarget& target = which == 0 ? opencl_target() : which < 4 ? kSmall : kTiny;
+  const GpuTarget& target = halves       ? kMatrix
+                            : which == 0 ? opencl_target()
+                            : which < 3  ? kSmall
+                            : which < 5  ? kAsync
+                                         : kTiny;
   const auto form = compute_form(f);
   if (form && gpu::claims_contraction(f, *form) && random() % 2) {
-    const auto tiles = gpu::contraction_tiles(target);
+    const auto tiles = gpu::contraction_tiles(f, *form, target);
     return gpu::schedule_contraction(f, *form, target, tiles[random() % tiles.size()]);
   }
   return schedule_for_gpu(f, target);
@@ -86,7 +105,7 @@ std::vector<Kernel> kernels_of(const Family& family, unsigned seed, const Plan& 
         k.shapes.push_back(std::move(values));
     }
     k.cpu = schedule_for_cpu(k.compute, cpu_target(native_cpu_level()));
-    k.gpu = schedule_with_any_tile(k.compute, random);
+    k.gpu = schedule_with_any_tile(k.compute, family.matrix, random);
     out.push_back(std::move(k));
   }
   return out;

@@ -25,6 +25,7 @@ enum class FaultKind : uint8_t {
   out_of_bounds,
   uninitialised_read,
   never_written,  ///< an element of an output
+  in_flight,      ///< a copy that was not waited for: read or written meanwhile, or never ended
 };
 std::string_view name_of(FaultKind kind);
 

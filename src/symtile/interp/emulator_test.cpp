@@ -209,6 +209,87 @@ tile @parallel<m, n>(%x: Buffer[(m, n), f32]) -> (%y: Buffer[(m), f32]) {
 })",
                            {{"m", 5}, {"n", 7}}};
 
+/// Tiles of x are copied while the one before is added up: two halves of shared memory.
+const Program kCopies = {"copies",
+                         R"(
+tile @copies<m, n>(%x: Buffer[(m, n), f32]) -> (%y: Buffer[(m), f32])
+    facts { 0 <= m; 0 <= n } {
+  for b in 0 to m grid_block {
+    alloc %s: Buffer[(2, 16), f32, shared] {
+      for l in 0 to 4 warp_lane {
+        alloc %acc: Buffer[(1), f32, local] {
+          %acc[0] = 0.0f32
+          if l * 4 + 4 <= n {
+            intrinsic copy_async(%s[0, l * 4], %x[b, l * 4], 4)
+          } else {
+            for e in 0 to 4 {
+              if l * 4 + e < n {
+                intrinsic copy_async(%s[0, l * 4 + e], %x[b, l * 4 + e], 1)
+              } else {
+                %s[0, l * 4 + e] = 0.0f32
+              }
+            }
+          }
+          intrinsic commit_copies()
+          for t in 0 to (n + 15) // 16 {
+            for e in 0 to 4 {
+              if t * 16 + 16 + l * 4 + e < n {
+                intrinsic copy_async(%s[(t + 1) % 2, l * 4 + e], %x[b, t * 16 + 16 + l * 4 + e], 1)
+              } else {
+                %s[(t + 1) % 2, l * 4 + e] = 0.0f32
+              }
+            }
+            intrinsic commit_copies()
+            intrinsic wait_copies(1)
+            barrier shared
+            for e in 0 to 16 {
+              %acc[0] = %acc[0] + %s[t % 2, e]
+            }
+            barrier shared
+          }
+          intrinsic wait_copies(0)
+          if l == 0 {
+            %y[b] = %acc[0]
+          }
+        }
+      }
+    }
+  }
+})",
+                         {{"m", 3}, {"n", 41}}};
+
+/// One product of matrices, by a warp.
+const Program kMma = {"mma",
+                      R"(
+tile @mma<n>(%a: Buffer[(n, 16, 16), f16], %b: Buffer[(16, 8), f16]) -> (%c: Buffer[(n, 16, 8), f32])
+    facts { 0 <= n } {
+  for block in 0 to n grid_block {
+    alloc %as: Buffer[(16, 24), f16, shared] {
+      alloc %bs: Buffer[(16, 8), f16, shared] {
+        for lane in 0 to 32 warp_lane {
+          alloc %acc: Buffer[(4), f32, local] {
+            for r in 0 to 4 {
+              %acc[r] = 0.0f32
+            }
+            tasks (i, j) of repeat(4, 2) * spatial(4, 8) by lane {
+              %as[i, j] = %a[block, i, j]
+            }
+            tasks (i, j) of repeat(4, 1) * spatial(4, 8) by lane {
+              %bs[i, j] = %b[i, j]
+            }
+            barrier shared
+            intrinsic mma_m16n8k16(lane, %acc[0], %as[0, 0], %bs[0, 0])
+            for r in 0 to 4 {
+              %c[block, lane // 4 + r // 2 * 8, lane % 4 * 2 + r % 2] = %acc[r]
+            }
+          }
+        }
+      }
+    }
+  }
+})",
+                      {{"n", 2}}};
+
 struct Plant {
   const char* name;
   const Program* program;
@@ -288,6 +369,33 @@ const std::vector<Plant> kPlants = {
     {"IterationReadsAnother", &kParallel, "= %t[0]\n    }",
      "= %t[0] + select(i > 0, %y[max(i - 1, 0)], 0.0f32)\n    }", FaultKind::block_conflict,
      "%y[i] ="},
+    {"MissingWait", &kCopies, "intrinsic wait_copies(1)", "block {}", FaultKind::in_flight,
+     "%acc[0] = %acc[0] + %s[t % 2, e]"},
+    {"EarlyRead", &kCopies, "intrinsic wait_copies(1)", "intrinsic wait_copies(2)",
+     FaultKind::in_flight, "%acc[0] = %acc[0] + %s[t % 2, e]"},
+    {"MissingCommit", &kCopies, "            intrinsic commit_copies()\n            intrinsic wait",
+     "            intrinsic wait", FaultKind::in_flight, "%acc[0] = %acc[0] + %s[t % 2, e]"},
+    {"OverwrittenInFlight", &kCopies, "            intrinsic wait_copies(1)",
+     "            %s[(t + 1) % 2, l * 4] = 0.0f32\n            intrinsic wait_copies(1)",
+     FaultKind::in_flight, "%s[(t + 1) % 2, l * 4] = 0.0f32"},
+    {"NeverWaitedFor", &kCopies, "            %y[b] = %acc[0]",
+     "            %y[b] = %acc[0]\n            intrinsic copy_async(%s[0, 0], %x[b, 0], 1)",
+     FaultKind::in_flight, "intrinsic copy_async(%s[0, 0], %x[b, 0], 1)"},
+    {"WaitWithoutBarrier", &kCopies, "wait_copies(1)\n            barrier shared", "wait_copies(1)",
+     FaultKind::race, "%acc[0] = %acc[0] + %s[t % 2, e]"},
+    {"CopyOverWhatIsRead", &kCopies, "            }\n            barrier shared\n          }",
+     "            }\n          }", FaultKind::race, "%s[(t + 1) % 2, l * 4 + e]"},
+    {"CopyOutOfBounds", &kCopies, "%x[b, l * 4], 4)", "%x[b, l * 4 + 32], 4)",
+     FaultKind::out_of_bounds, "intrinsic copy_async(%s[0, l * 4], %x[b, l * 4 + 32], 4)"},
+    {"MatrixBeforeBarrier", &kMma, "            barrier shared\n", "", FaultKind::race,
+     "intrinsic mma_m16n8k16"},
+    {"MatrixOfHalfAWarp", &kMma,
+     "            intrinsic mma_m16n8k16(lane, %acc[0], %as[0, 0], "
+     "%bs[0, 0])",
+     "            if lane < 16 { intrinsic mma_m16n8k16(lane, %acc[0], %as[0, 0], %bs[0, 0]) }",
+     FaultKind::divergent_barrier, "intrinsic mma_m16n8k16"},
+    {"MatrixOutside", &kMma, "%as[0, 0]", "%as[1, 0]", FaultKind::out_of_bounds,
+     "intrinsic mma_m16n8k16"},
     {"ScratchOfAllIterations", &kParallel,
      "for i in 0 to m parallel {\n    alloc %t: Buffer[(1), f32, scratch] {",
      "alloc %t: Buffer[(1), f32, scratch] {\n    for i in 0 to m parallel {",
@@ -329,7 +437,7 @@ std::string all_faults(const Emulation& e) {
 
 TEST(Emulator, ProgramsWithoutFaultsAreClean) {
   for (const Program* p : {&kTranspose, &kMatmul, &kScale, &kTwoLaunches, &kWorkspace, &kWarps,
-                           &kParallel, &kRowSum}) {
+                           &kParallel, &kRowSum, &kCopies, &kMma}) {
     const TileFunction f = parse(p->text, p->name);
     for (const int64_t change : {0, 1, 5, -100}) {
       DimValues symbols = p->symbols;

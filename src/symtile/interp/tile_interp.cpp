@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "symtile/base/check.h"
+#include "symtile/ir/intrinsics.h"
 #include "symtile/ir/reduction.h"
 #include "symtile/ir/scalar_eval.h"
 
@@ -84,7 +85,10 @@ class TileRun {
     } else if (as<BarrierStmt>(s)) {
       // One worker at a time: everything is visible already.
     } else if (const auto* n = as<IntrinsicStmt>(s)) {
-      SYMTILE_CHECK(n->name == "prefetch", "intrinsic '{}' has no reference meaning", n->name);
+      const Stmt plain = plain_statements(*n);
+      if (plain) run(plain);
+      SYMTILE_CHECK(intrinsic_of(*n) || n->name.starts_with("prefetch"),
+                    "intrinsic '{}' has no reference meaning", n->name);
     } else {
       SYMTILE_UNREACHABLE("statement kind");
     }

@@ -4,6 +4,7 @@
 
 #include "symtile/diag/diagnostic.h"
 #include "symtile/ir/expr_node.h"
+#include "symtile/ir/intrinsics.h"
 #include "symtile/ir/scalar_eval.h"
 #include "symtile/ir/stmt_walk.h"
 #include "symtile/ir/text_format.h"
@@ -308,9 +309,13 @@ class TileVerifier {
   void check_stmt(const IntrinsicStmt& n) {
     place_ = fmt::format("intrinsic '{}'", n.name);
     if (n.name.empty()) wrong("the intrinsic has no name");
+    for (const Expr& a : n.args) check_expr(a);
+    const std::string why = why_wrong_intrinsic(
+        n, [&](const std::string& name) -> const Buffer* { return buffers_.at(name); });
+    if (!why.empty()) wrong("it {}", why);
+    // Of any other instruction it is the target's business which regions it writes.
+    if (intrinsic_of(n)) return;
     for (const Expr& a : n.args) {
-      check_expr(a);
-      // Which regions an instruction writes is the target's business.
       if (const Load* l = a.as<Load>()) written_.insert(l->buffer);
     }
   }

@@ -21,7 +21,9 @@ struct GpuTarget {
   int registers = 128;           ///< 32-bit registers per lane
   bool has_f16 = false;          ///< arithmetic in f16; without it f16 is a storage type
   bool has_f64 = true;
-  bool has_subgroups = false;  ///< lanes of a warp can exchange values without shared memory
+  bool has_async_copies = false;     ///< from global to shared memory, behind the lane's back
+  bool has_matrix_multiply = false;  ///< mma_m16n8k16 of docs/ir.md; needs warps of 32 lanes
+  bool has_subgroups = false;        ///< lanes of a warp can exchange values without shared memory
 };
 
 /// The OpenCL 1.2 device every schedule may count on.

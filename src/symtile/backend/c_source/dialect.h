@@ -25,6 +25,12 @@ struct Dialect {
   std::string shared_barrier;
   std::string global_barrier;
   std::string unroll_hint;  ///< a line before a loop
+  /// Vectors of 2, 4, 8 and 16 elements, of the types f32x4 and so on, at any element's address;
+  /// null: the language has none.
+  std::function<std::string(int64_t lanes, const std::string& pointer)> vector_load;
+  std::function<std::string(int64_t lanes, const std::string& value, const std::string& pointer)>
+      vector_store;
+  std::function<std::string(const std::string& value, int64_t lane)> vector_lane;
 };
 
 }  // namespace symtile::c_source

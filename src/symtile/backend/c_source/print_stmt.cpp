@@ -3,6 +3,7 @@
 
 #include "symtile/backend/c_source/printer.h"
 #include "symtile/base/check.h"
+#include "symtile/ir/intrinsics.h"
 #include "symtile/ir/stmt_walk.h"
 
 namespace symtile::c_source {
@@ -59,9 +60,11 @@ void Printer::print(const Stmt& s) {
     // One lane's registers need no barrier.
     if (n->scope != Scope::local) line(global ? dialect_.global_barrier : dialect_.shared_barrier);
   } else if (const auto* n = as<IntrinsicStmt>(s)) {
-    // Hints may be left out; anything else would change what is computed.
-    SYMTILE_CHECK(n->name.starts_with("prefetch"), "intrinsic '{}' of '{}' is not in {}", n->name,
-                  f_.name, dialect_.name);
+    // Copies happen where they stand and need no waiting. Hints may be left out; anything else
+    // would change what is computed.
+    SYMTILE_CHECK(intrinsic_of(*n) || n->name.starts_with("prefetch"),
+                  "intrinsic '{}' of '{}' is not in {}", n->name, f_.name, dialect_.name);
+    if (const Stmt plain = plain_statements(*n)) print(plain);
   } else {
     SYMTILE_UNREACHABLE("'{}' has a stage that is not scheduled", f_.name);
   }
@@ -75,6 +78,7 @@ void Printer::print_for(const ForStmt& n) {
                 f_.name);
   SYMTILE_CHECK(n.kind != LoopKind::parallel,
                 "'{}' has a loop over CPU threads; schedule it for this target", f_.name);
+  if (n.kind == LoopKind::vectorized && print_vectors(n)) return;
   const Value begin = print_root(n.begin);
   const Value end = print_root(n.end);
   const std::string name = fresh(n.var);

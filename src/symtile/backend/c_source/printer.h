@@ -63,6 +63,10 @@ class Printer {
   void print_let(const LetStmt& n);
   void print_if(const IfStmt& n);
   void declare_shared(const Stmt& s);
+
+  // print_vector.cpp
+  /// The loop with vector loads and stores; false, and no text, where it has none.
+  bool print_vectors(const ForStmt& n);
   std::string declare_buffer(const Buffer& buffer);
 
   // print_expr.cpp

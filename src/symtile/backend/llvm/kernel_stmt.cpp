@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "symtile/backend/llvm/kernel_codegen.h"
+#include "symtile/ir/intrinsics.h"
 
 namespace symtile::codegen {
 
@@ -235,6 +236,11 @@ void KernelCodegen::emit_allocate(const AllocateStmt& n) {
 }
 
 void KernelCodegen::emit_intrinsic(const IntrinsicStmt& n) {
+  if (intrinsic_of(n)) {
+    // A processor copies and multiplies where the statement stands.
+    if (const Stmt plain = plain_statements(n)) emit(plain);
+    return;
+  }
   // prefetch(x[i]) and prefetch_write(x[i]), perhaps with a locality from 0 to 3: a hint for the
   // cache line of lane 0.
   const bool write = n.name == "prefetch_write";

@@ -22,6 +22,16 @@ const c_source::Dialect& opencl_dialect() {
       .shared_barrier = "barrier(CLK_LOCAL_MEM_FENCE);",
       .global_barrier = "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);",
       .unroll_hint = "#pragma unroll",
+      .vector_load =
+          [](int64_t lanes, const std::string& pointer) {
+            return fmt::format("vload{}(0, {})", lanes, pointer);
+          },
+      .vector_store =
+          [](int64_t lanes, const std::string& value, const std::string& pointer) {
+            return fmt::format("vstore{}({}, 0, {});", lanes, value, pointer);
+          },
+      .vector_lane = [](const std::string& value,
+                        int64_t lane) { return fmt::format("{}.s{:x}", value, lane); },
   };
   return dialect;
 }
@@ -36,6 +46,17 @@ typedef ushort u16;
 typedef uint u32;
 typedef ulong u64;
 typedef float f32;
+#define ST_VECTORS(T, N) typedef N##2 T##x2; typedef N##4 T##x4; typedef N##8 T##x8; \
+  typedef N##16 T##x16;
+ST_VECTORS(i8, char)
+ST_VECTORS(i16, short)
+ST_VECTORS(i32, int)
+ST_VECTORS(i64, long)
+ST_VECTORS(u8, uchar)
+ST_VECTORS(u16, ushort)
+ST_VECTORS(u32, uint)
+ST_VECTORS(u64, ulong)
+ST_VECTORS(f32, float)
 #define ST_FN static inline
 #define ST_BITS_F32(x) as_uint(x)
 #define ST_F32_BITS(x) as_float(x)
@@ -49,6 +70,7 @@ typedef float f32;
 constexpr const char* kDoubleTypes = R"(#ifdef cl_khr_fp64
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 typedef double f64;
+ST_VECTORS(f64, double)
 #define ST_F64
 #ifdef FP_FAST_FMA
 #define st_fma_f64(a, b, c) fma(a, b, c)

@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "symtile/base/check.h"
+#include "symtile/ir/intrinsics.h"
 
 namespace symtile::emulation {
 namespace {
@@ -179,13 +180,44 @@ class Compiler {
       out.kind = Kind::barrier;
       out.scope = barrier->scope;
     } else if (const auto* n = as<IntrinsicStmt>(s)) {
-      SYMTILE_CHECK(n->name == "prefetch", "intrinsic '{}' has no meaning in the emulator",
-                    n->name);
+      intrinsic(*n, out);
     } else {
       SYMTILE_CHECK(!as<ComputeStmt>(s), "'{}' is not in scheduled form", f_.name);
       SYMTILE_UNREACHABLE("statement kind");
     }
     return out;
+  }
+
+  void intrinsic(const IntrinsicStmt& n, StmtCode& out) {
+    using Kind = StmtCode::Kind;
+    const auto id = intrinsic_of(n);
+    SYMTILE_CHECK(id || n.name.starts_with("prefetch"),
+                  "intrinsic '{}' has no meaning in the emulator", n.name);
+    if (id == Intrinsic::copy_async) {
+      const Load &to = *n.args[0].as<Load>(), &from = *n.args[1].as<Load>();
+      out.kind = Kind::copy;
+      out.slot = buffer(to.buffer);
+      out.source = buffer(from.buffer);
+      code_.buffers[static_cast<size_t>(out.slot)].written = true;
+      for (const Expr& i : to.indices) out.exprs.push_back(expr(i));
+      for (const Expr& i : from.indices) out.from.push_back(expr(i));
+      out.step = copied_elements(n);
+    } else if (id == Intrinsic::commit_copies) {
+      out.kind = Kind::commit;
+    } else if (id == Intrinsic::wait_copies) {
+      out.kind = Kind::wait;
+      out.step = n.args[0].as_int().value();
+    } else if (id == Intrinsic::mma_m16n8k16) {
+      out.kind = Kind::together;
+      const int line = line_;
+      out.bodies.push_back(body(plain_statements(n)));
+      line_ = line;
+      const std::function<void(StmtCode&)> all_here = [&](StmtCode& s) {
+        s.line = out.line;
+        for (StmtCode& part : s.bodies) all_here(part);
+      };
+      all_here(out.bodies[0]);
+    }
   }
 
   const TileFunction& f_;

@@ -36,11 +36,16 @@ struct StmtCode {
     condition,
     tasks,
     barrier,
+    copy,  ///< asynchronous: slot and exprs of both sides, `step` elements
+    commit,
+    wait,      ///< until `step` groups are left
+    together,  ///< what all lanes of a warp do as one
     nothing
   };
   Kind kind = Kind::nothing;
   int line = 0;
-  int slot = -1;  ///< variable bound, or the number of the buffer
+  int slot = -1;    ///< variable bound, or the number of the buffer
+  int source = -1;  ///< of a copy: the number of the buffer
   LoopKind loop{};
   int64_t step = 1;
   Scope scope{};
@@ -48,6 +53,7 @@ struct StmtCode {
   const TaskStmt* tasks = nullptr;
   std::vector<ExprCode> extents;  ///< of the atoms of the mapping, in order
   std::vector<ExprCode> exprs;  ///< store: indices, value; loop: begin, end; let, condition, worker
+  std::vector<ExprCode> from;   ///< copy: indices of the source
   std::vector<StmtCode> bodies;  ///< condition: then, else
 };
 

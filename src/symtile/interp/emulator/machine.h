@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -103,6 +104,31 @@ class Machine {
   const WorkerTasks& tasks_of_workers(const StmtCode& s, const std::vector<int64_t>& extents);
   void tasks(const StmtCode& s, const Lanes& lanes);
   void barrier(const StmtCode& s, const Lanes& lanes);
+  /// Reports the warps of which only some lanes take part.
+  std::vector<int> check_whole_warps(const StmtCode& s, const Lanes& lanes);
+
+  // Asynchronous copies.
+  struct Copy {
+    int line = 0, to = -1, from = -1;
+    std::vector<int64_t> to_at, from_at;
+  };
+  struct CopiesOfLane {
+    std::vector<Copy> open;
+    std::deque<std::vector<Copy>> groups;
+  };
+  using Place = std::pair<int, int64_t>;  ///< number of the buffer, element
+  /// Copies in flight of one element: the line of the last one, and how many.
+  struct InFlight {
+    int line = 0, count = 0;
+  };
+  void copy(const StmtCode& s, const Lanes& lanes);
+  void commit(const Lanes& lanes);
+  void wait(const StmtCode& s, const Lanes& lanes);
+  void finish(const Copy& c, int lane);
+  void touch_copied(int buffer, int64_t at, bool writes);
+  void report_copied(const std::map<Place, InFlight>& copies, const Place& place, bool writes);
+  /// A block ends: nothing may be on its way.
+  void no_copies_left();
 
   const TileFunction& f_;
   const Code& code_;
@@ -118,6 +144,8 @@ class Machine {
   std::vector<int> warp_epochs_;
   std::map<std::pair<const StmtCode*, std::vector<int64_t>>, WorkerTasks> mappings_;
   int line_ = 0;
+  std::map<int, CopiesOfLane> copies_;
+  std::map<Place, InFlight> landing_, leaving_;  ///< what copies in flight write, and read
 };
 
 }  // namespace symtile::emulation

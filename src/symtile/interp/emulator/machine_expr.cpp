@@ -224,6 +224,7 @@ void Machine::load(const ExprCode& e, const Lanes& lanes, Values& out) {
       continue;
     }
     const auto i = static_cast<size_t>(at[k]);
+    if (!landing_.empty()) touch_copied(e.slot, at[k], false);
     if (real) {
       out.real[k] = m.real[i];
     } else {

@@ -60,6 +60,16 @@ void Machine::execute(const StmtCode& s, const Lanes& lanes) {
       return tasks(s, lanes);
     case StmtCode::Kind::barrier:
       return barrier(s, lanes);
+    case StmtCode::Kind::copy:
+      return copy(s, lanes);
+    case StmtCode::Kind::commit:
+      return commit(lanes);
+    case StmtCode::Kind::wait:
+      return wait(s, lanes);
+    case StmtCode::Kind::together:
+      line_ = s.line;
+      check_whole_warps(s, lanes);
+      return execute(s.bodies[0], lanes);
     case StmtCode::Kind::nothing:
       return;
   }
@@ -89,6 +99,7 @@ void Machine::store(const StmtCode& s, const Lanes& lanes) {
     if (at[k] < 0) continue;
     const auto i = static_cast<size_t>(at[k]);
     if (!m.shadow.empty()) note_write(m, at[k], access(m, lanes[k]), launch_, log_);
+    if (!landing_.empty()) touch_copied(s.slot, at[k], true);
     if (m.holds_reals()) {
       m.real[i] = value->real[k];
     } else {
@@ -157,6 +168,7 @@ void Machine::launch(const StmtCode& s, int64_t begin, int64_t end) {
     warp_epochs_.assign(1, 0);
     set_variable(s.slot, all_, [&](size_t) { return b; });
     execute(s.bodies[0], all);
+    no_copies_left();
   }
   in_launch_ = in_lanes_ = false;
   // What follows is ordered behind all of them.
@@ -245,17 +257,22 @@ void Machine::tasks(const StmtCode& s, const Lanes& lanes) {
   }
 }
 
+std::vector<int> Machine::check_whole_warps(const StmtCode& s, const Lanes& lanes) {
+  std::vector<int> reached(warp_epochs_.size(), 0);
+  for (const int lane : lanes) ++reached[static_cast<size_t>(warp_of(lane))];
+  for (size_t w = 0; w < reached.size(); ++w) {
+    if (reached[w] == 0 || reached[w] == lanes_per_warp_) continue;
+    log_.add(FaultKind::divergent_barrier, s.line, 0, "",
+             fmt::format("{} of the {} lanes of warp {} reach it", reached[w], lanes_per_warp_, w));
+  }
+  return reached;
+}
+
 void Machine::barrier(const StmtCode& s, const Lanes& lanes) {
   line_ = s.line;
   if (s.scope == Scope::warp) {
-    std::vector<int> reached(warp_epochs_.size(), 0);
-    for (const int lane : lanes) ++reached[static_cast<size_t>(warp_of(lane))];
+    const std::vector<int> reached = check_whole_warps(s, lanes);
     for (size_t w = 0; w < reached.size(); ++w) {
-      if (reached[w] != 0 && reached[w] != lanes_per_warp_) {
-        log_.add(
-            FaultKind::divergent_barrier, s.line, 0, "",
-            fmt::format("{} of the {} lanes of warp {} reach it", reached[w], lanes_per_warp_, w));
-      }
       if (reached[w]) ++warp_epochs_[w];
     }
     return;

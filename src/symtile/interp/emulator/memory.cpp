@@ -8,7 +8,8 @@ namespace symtile {
 
 std::string_view name_of(FaultKind kind) {
   constexpr std::string_view names[] = {"race",          "block conflict",     "divergent barrier",
-                                        "out of bounds", "uninitialised read", "never written"};
+                                        "out of bounds", "uninitialised read", "never written",
+                                        "in flight"};
   return names[static_cast<size_t>(kind)];
 }
 

@@ -7,7 +7,7 @@ namespace symtile {
 namespace {
 
 /// Candidates beyond the wanted results: a sort every so many.
-constexpr int64_t kSpare = 64;
+constexpr int64_t kSpare = 32;
 /// Passes of merging: more than any extent needs.
 constexpr int64_t kPasses = 62;
 

@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "symtile/base/check.h"
+#include "symtile/ir/intrinsics.h"
 #include "symtile/schedule/gpu/grid.h"
+#include "symtile/schedule/gpu/slice.h"
 
 namespace symtile::gpu {
 namespace {
@@ -65,15 +67,19 @@ class Template {
     LaunchParts parts;
     parts.threads = static_cast<int>(tile_.threads());
     parts.grid = to_expr(extent_of(blocks));
-    parts.shared = {a_shared_, b_shared_};
+    parts.shared = {slice_a_->shared(), slice_b_->shared()};
     share_ = var(share);
 
-    Stmt body = block({zero(), fetch(Expr(0)), put(Expr(0)), barrier(), main_loop(), epilogue()});
+    Stmt body = block({zero(), begin_slice(Expr(0), Expr(0)), end_slice(Expr(0)), arrive(),
+                       main_loop(), epilogue()});
     body = tasks(TaskMapping::spatial({tile_.warps_m, tile_.warps_n, 1, 1}) *
                      TaskMapping::spatial({1, 1, tile_.lanes_m, tile_.lanes_n}),
                  vars_.thread(), {wi_, wj_, li_, lj_}, std::move(body));
-    for (const Buffer* b : {&b_next_, &a_next_, &b_part_, &a_part_, &acc_})
-      body = allocate(*b, std::move(body));
+    for (const Slice* s : {&*slice_b_, &*slice_a_}) {
+      if (!s->is_async()) body = allocate(s->registers(), std::move(body));
+    }
+    if (!tile_.matrix) body = allocate(a_part_, allocate(b_part_, std::move(body)));
+    body = allocate(acc_, std::move(body));
     const Expr length =
         shares_ ? to_expr(round_up(ceildiv(k_extent_, *shares_), tile_.k)) : Expr(0);
     const Expr k = to_expr(k_extent_);
@@ -87,7 +93,8 @@ class Template {
     parts.body = bind_axes(blocks, vars_.block(), std::move(body));
     Stmt out = launch(vars_, std::move(parts), target_, names_);
     if (shares_) out = with_workspace({workspace_}, block({out, add_shares()}));
-    return finish_schedule(f_, linear_, std::move(out), "contraction");
+    return finish_schedule(f_, linear_, std::move(out),
+                           tile_.matrix ? "matrix contraction" : "contraction");
   }
 
  private:
@@ -105,57 +112,27 @@ class Template {
     return {names_.fresh(hint), type, std::move(dims), Scope::local, {}};
   }
 
-  /// How a slice of rows x tile_.k elements is spread over the work-items.
-  struct Spread {
-    int64_t rows, k;  ///< work-items along each
-    int64_t repeat_rows, repeat_k;
-    bool along_k;  ///< neighbours take neighbours along k
-    TaskMapping mapping() const {
-      const TaskMapping workers = along_k ? TaskMapping::spatial({1, 1, rows, k})
-                                          : TaskMapping::spatial({1, 1, rows, k}, {0, 1, 3, 2});
-      return TaskMapping::repeat({repeat_rows, repeat_k, 1, 1}) * workers;
-    }
-  };
-  Spread spread(int64_t rows, bool along_k) const {
-    const int64_t threads = tile_.threads();
-    Spread s{};
-    s.along_k = along_k;
-    if (along_k) {
-      s.k = std::min(tile_.k, threads);
-      s.rows = threads / s.k;
-      if (s.rows > rows) s.rows = rows, s.k = threads / rows;
-    } else {
-      s.rows = std::min(rows, threads);
-      s.k = threads / s.rows;
-    }
-    s.repeat_rows = rows / s.rows;
-    s.repeat_k = tile_.k / s.k;
-    SYMTILE_CHECK(s.repeat_rows * s.rows == rows && s.repeat_k * s.k == tile_.k,
-                  "{} work-items cannot share a slice of {} x {}", threads, rows, tile_.k);
-    return s;
-  }
-
-  /// True when neighbours along the innermost of `axes` are neighbours in memory.
-  bool contiguous(const Expr& operand, const std::vector<Axis>& axes) const {
-    for (const Load* l : loads_of(operand)) {
-      const auto index = to_dim_expr(l->indices[0]);
-      const auto affine = index ? affine_form(*index, {axes.back().name}) : std::nullopt;
-      if (affine && affine->coefficient(axes.back().name).is_const(1)) return true;
-    }
-    return false;
+  /// The operand without the cast to the type of the sum, of matrix instructions.
+  Expr factor(const Expr& operand) const {
+    return tile_.matrix ? operand.as<CastExpr>()->a : operand;
   }
 
   void make_buffers() {
-    a_spread_ = spread(tile_.m(), contiguous(a_, c_.k));
-    b_spread_ = spread(tile_.n(), contiguous(b_, c_.k) && !contiguous(b_, c_.cols));
-    // A column more, so that lanes that store along k meet different banks.
-    a_shared_ = {names_.fresh("a_tile"), type_, {2, tile_.k, tile_.m() + 1}, Scope::shared, {}};
-    b_shared_ = {names_.fresh("b_tile"), type_, {2, tile_.k, tile_.n() + 1}, Scope::shared, {}};
-    a_next_ = registers("a_next", type_, {a_spread_.repeat_rows, a_spread_.repeat_k});
-    b_next_ = registers("b_next", type_, {b_spread_.repeat_rows, b_spread_.repeat_k});
-    a_part_ = registers("a_part", type_, {2, tile_.outer_m * tile_.inner_m});
-    b_part_ = registers("b_part", type_, {2, tile_.outer_n * tile_.inner_n});
-    acc_ = registers("acc", type_, {tile_.outer_m * tile_.inner_m, tile_.outer_n * tile_.inner_n});
+    context_.emplace(SliceContext{linear_, f_.facts, target_, names_, c_.k, tile_.k,
+                                  tile_.threads(), vars_.thread(), k_begin_, k_end_});
+    slice_a_.emplace(
+        *context_,
+        SliceOperand{factor(a_), c_.rows, m_extent_, tile_.m(), m0_, tile_.matrix, false}, "a");
+    slice_b_.emplace(
+        *context_, SliceOperand{factor(b_), c_.cols, n_extent_, tile_.n(), n0_, false, true}, "b");
+    if (tile_.matrix) {
+      acc_ = registers("acc", type_, {tile_.outer_m / 2, tile_.outer_n, 4});
+    } else {
+      a_part_ = registers("a_part", type_, {2, tile_.outer_m * tile_.inner_m});
+      b_part_ = registers("b_part", type_, {2, tile_.outer_n * tile_.inner_n});
+      acc_ =
+          registers("acc", type_, {tile_.outer_m * tile_.inner_m, tile_.outer_n * tile_.inner_n});
+    }
     if (shares_)
       workspace_ = {
           names_.fresh("shares"), type_, {*shares_, extent_of(stage_.axes)}, Scope::scratch, {}};
@@ -163,49 +140,43 @@ class Template {
 
   static Stmt barrier() { return make_stmt(BarrierStmt{Scope::shared}); }
 
+  static Stmt instruction(const char* name, std::vector<Expr> args) {
+    return make_stmt(IntrinsicStmt{name, std::move(args)});
+  }
+
   Stmt zero() {
-    const std::string i = names_.fresh("i"), j = names_.fresh("j");
-    return tasks(TaskMapping::repeat(acc_.dims), 0, {i, j},
-                 store(acc_.name, {var(i), var(j)}, imm(type_, 0)));
+    std::vector<std::string> names;
+    std::vector<Expr> at;
+    for (size_t d = 0; d < acc_.dims.size(); ++d) {
+      names.push_back(names_.fresh("i"));
+      at.push_back(var(names.back()));
+    }
+    return tasks(TaskMapping::repeat(acc_.dims), 0, names, store(acc_.name, at, imm(type_, 0)));
   }
 
-  /// Slice `step` of both operands, from global memory to registers.
-  Stmt fetch(const Expr& step) {
-    return block({fetch(step, a_, c_.rows, m_extent_, m0_, tile_.m(), a_spread_, a_next_),
-                  fetch(step, b_, c_.cols, n_extent_, n0_, tile_.n(), b_spread_, b_next_)});
+  bool has_async() const { return slice_a_->is_async() || slice_b_->is_async(); }
+
+  /// Begins to bring slice `step` to half `which` of shared memory.
+  Stmt begin_slice(const Expr& step, const Expr& which) {
+    std::vector<Stmt> out;
+    for (Slice* s : {&*slice_a_, &*slice_b_})
+      out.push_back(s->is_async() ? s->copy(step, which) : s->fetch(step));
+    if (has_async()) out.push_back(instruction("commit_copies", {}));
+    return block(std::move(out));
   }
 
-  Stmt fetch(const Expr& step, const Expr& operand, const std::vector<Axis>& axes,
-             const DimExpr& extent, const std::string& origin, int64_t tile_rows, const Spread& s,
-             const Buffer& to) {
-    const std::string ri = names_.fresh("ri"), rk = names_.fresh("rk"), i = names_.fresh("i"),
-                      kk = names_.fresh("kk"), row = names_.fresh("row"), k = names_.fresh("k");
-    Expr value = use_position(operand, axes, row, linear_.facts);
-    value = use_position(value, c_.k, k, linear_.facts);
-    const Expr in_row =
-        f_.facts.proves_divisible(extent, tile_rows) ? bool_imm(true) : var(row) < to_expr(extent);
-    value = select(in_row && var(k) < var(k_end_), value, imm(type_, 0));
-    Stmt body = store(to.name, {var(ri), var(rk)}, value);
-    body = bind_axes(axes, var(row), bind_axes(c_.k, var(k), std::move(body)));
-    body = let_all({{row, var(origin) + var(ri) * Expr(s.rows) + var(i)},
-                    {k, var(k_begin_) + step * Expr(tile_.k) + var(rk) * Expr(s.k) + var(kk)}},
-                   std::move(body));
-    return tasks(s.mapping(), vars_.thread(), {ri, rk, i, kk}, std::move(body));
+  /// What came to registers meanwhile goes to shared memory.
+  Stmt end_slice(const Expr& which) {
+    std::vector<Stmt> out;
+    for (Slice* s : {&*slice_a_, &*slice_b_}) {
+      if (!s->is_async()) out.push_back(s->put(which));
+    }
+    return block(std::move(out));
   }
 
-  /// From registers to buffer `which` of shared memory.
-  Stmt put(const Expr& which) {
-    return block(
-        {put(which, a_spread_, a_next_, a_shared_), put(which, b_spread_, b_next_, b_shared_)});
-  }
-
-  Stmt put(const Expr& which, const Spread& s, const Buffer& from, const Buffer& to) {
-    const std::string ri = names_.fresh("ri"), rk = names_.fresh("rk"), i = names_.fresh("i"),
-                      kk = names_.fresh("kk");
-    Stmt body =
-        store(to.name, {which, var(rk) * Expr(s.k) + var(kk), var(ri) * Expr(s.rows) + var(i)},
-              load(from.name, type_, {var(ri), var(rk)}));
-    return tasks(s.mapping(), vars_.thread(), {ri, rk, i, kk}, std::move(body));
+  /// Behind it the slice that came last is there for all work-items.
+  Stmt arrive() const {
+    return has_async() ? block({instruction("wait_copies", {Expr(0)}), barrier()}) : barrier();
   }
 
   /// Position in the tile of register (outer, inner).
@@ -224,18 +195,37 @@ class Template {
   Stmt fragments(const Expr& which, const Expr& kk) {
     const std::string o = names_.fresh("o"), r = names_.fresh("r");
     const Expr slot = floormod(kk, Expr(2));
-    const auto one = [&](const Buffer& from, const Buffer& to, int64_t outer, int64_t inner,
+    const auto one = [&](const Slice& from, const Buffer& to, int64_t outer, int64_t inner,
                          const Expr& at) {
       return tasks(TaskMapping::repeat({outer, 1}) * TaskMapping::repeat({1, inner}), 0, {o, r},
                    store(to.name, {slot, var(o) * Expr(inner) + var(r)},
-                         load(from.name, type_, {which, kk, at})));
+                         load(from.shared().name, type_, from.at(which, at, kk))));
     };
     return block(
-        {one(a_shared_, a_part_, tile_.outer_m, tile_.inner_m, tile_row(var(o), var(r))),
-         one(b_shared_, b_part_, tile_.outer_n, tile_.inner_n, tile_column(var(o), var(r)))});
+        {one(*slice_a_, a_part_, tile_.outer_m, tile_.inner_m, tile_row(var(o), var(r))),
+         one(*slice_b_, b_part_, tile_.outer_n, tile_.inner_n, tile_column(var(o), var(r)))});
+  }
+
+  /// C of every fragment += A B, by the warp.
+  Stmt multiply_matrices(const Expr& which) {
+    const std::string kk = names_.fresh("kk"), oi = names_.fresh("oi"), oj = names_.fresh("oj");
+    const Expr lane = var(li_) * Expr(tile_.lanes_n) + var(lj_);
+    const Expr row = (var(wi_) * Expr(tile_.outer_m / 2) + var(oi)) * Expr(kMmaRows);
+    const Expr column = (var(wj_) * Expr(tile_.outer_n) + var(oj)) * Expr(kMmaColumns);
+    const Expr step = var(kk) * Expr(kMmaDepth);
+    const auto element = [](const Slice& s, std::vector<Expr> at) {
+      return load(s.shared().name, s.shared().dtype, std::move(at));
+    };
+    return tasks(
+        TaskMapping::repeat({tile_.k / kMmaDepth, tile_.outer_m / 2, tile_.outer_n}), 0,
+        {kk, oi, oj},
+        instruction("mma_m16n8k16", {lane, load(acc_.name, type_, {var(oi), var(oj), Expr(0)}),
+                                     element(*slice_a_, slice_a_->at(which, row, step)),
+                                     element(*slice_b_, slice_b_->at(which, column, step))}));
   }
 
   Stmt multiply(const Expr& which) {
+    if (tile_.matrix) return multiply_matrices(which);
     const std::string kk = names_.fresh("kk"), i = names_.fresh("i"), j = names_.fresh("j");
     const Expr slot = floormod(var(kk), Expr(2));
     const Expr product =
@@ -248,13 +238,15 @@ class Template {
                                                 block({ahead, outer_product}))});
   }
 
+  static Expr half(const Expr& step) { return floormod(step, Expr(2)); }
+
   Stmt main_loop() {
     const std::string step = names_.fresh("step");
     const Expr next = var(step) + Expr(1);
     const Expr more = next < var(steps_);
     return for_loop(step, 0, var(steps_), LoopKind::serial,
-                    block({only_if(more, fetch(next)), multiply(floormod(var(step), Expr(2))),
-                           only_if(more, put(floormod(next, Expr(2)))), barrier()}));
+                    block({only_if(more, begin_slice(next, half(next))), multiply(half(var(step))),
+                           only_if(more, end_slice(half(next))), arrive()}));
   }
 
   /// The value of an output element, with the sum replaced.
@@ -266,8 +258,12 @@ class Template {
     const std::string oi = names_.fresh("oi"), oj = names_.fresh("oj"), ri = names_.fresh("ri"),
                       rj = names_.fresh("rj"), row = names_.fresh("row"), col = names_.fresh("col");
     const Expr sum =
-        load(acc_.name, type_,
-             {var(oi) * Expr(tile_.inner_m) + var(ri), var(oj) * Expr(tile_.inner_n) + var(rj)});
+        tile_.matrix
+            ? load(acc_.name, type_,
+                   {floordiv(var(oi), Expr(2)), var(oj), half(var(oi)) * Expr(2) + var(rj)})
+            : load(acc_.name, type_,
+                   {var(oi) * Expr(tile_.inner_m) + var(ri),
+                    var(oj) * Expr(tile_.inner_n) + var(rj)});
     // The sum is put in last: its register index is no position.
     const Expr mark = var(names_.fresh("sum"), type_);
     Expr index = load("_", DType::i64, {linear_.store_index.at(stage_.buffer)});
@@ -316,12 +312,36 @@ class Template {
   DType type_ = DType::f32;
   DimExpr m_extent_, n_extent_, k_extent_;
   std::optional<DimExpr> shares_;
-  Spread a_spread_{}, b_spread_{};
-  Buffer a_shared_, b_shared_, a_next_, b_next_, a_part_, b_part_, acc_, workspace_;
+  std::optional<SliceContext> context_;
+  std::optional<Slice> slice_a_, slice_b_;
+  Buffer a_part_, b_part_, acc_, workspace_;
   std::string m0_, n0_, k_begin_, k_end_, steps_, wi_, wj_, li_, lj_;
 };
 
+/// Both factors are f16, or both bf16, and the sum f32.
+bool multiplies_halves(const ComputeForm& form) {
+  const Expr sum = only_reduction(form.stages.front().value);
+  const auto* product = sum.defined() ? sum.as<ReduceExpr>()->body.as<BinaryExpr>() : nullptr;
+  if (!product || sum.dtype() != DType::f32) return false;
+  const auto half = [](const Expr& e) {
+    const auto* cast = e.as<CastExpr>();
+    return cast ? cast->a.dtype() : DType::f32;
+  };
+  const DType a = half(product->a), b = half(product->b);
+  return a == b && (a == DType::f16 || a == DType::bf16);
+}
+
 }  // namespace
+
+std::vector<ContractionTile> contraction_tiles(const TileFunction& f, const ComputeForm& form,
+                                               const GpuTarget& target) {
+  const ComputeForm squeezed = squeeze_unit_axes(form);
+  const auto c = match_contraction(squeezed, f.facts);
+  if (c && multiplies_halves(squeezed)) {
+    if (auto tiles = matrix_tiles(target); !tiles.empty()) return tiles;
+  }
+  return contraction_tiles(target);
+}
 
 bool claims_contraction(const TileFunction& f, const ComputeForm& form) {
   return match_contraction(squeeze_unit_axes(form), f.facts).has_value();
@@ -329,7 +349,7 @@ bool claims_contraction(const TileFunction& f, const ComputeForm& form) {
 
 std::optional<TileFunction> schedule_contraction(const TileFunction& f, const ComputeForm& form,
                                                  const GpuTarget& target) {
-  const std::vector<ContractionTile> tiles = contraction_tiles(target);
+  const std::vector<ContractionTile> tiles = contraction_tiles(f, form, target);
   SYMTILE_CHECK(!tiles.empty(), "no tile fits the target '{}'", target.name);
   const auto c = match_contraction(squeeze_unit_axes(form), f.facts);
   if (!c) return std::nullopt;
@@ -356,7 +376,7 @@ std::optional<std::vector<ScheduleCandidate>> contraction_candidates(const TileF
   const auto form = compute_form(f);
   if (!form || !claims_contraction(f, *form)) return std::nullopt;
   std::vector<ScheduleCandidate> out;
-  for (const ContractionTile& t : contraction_tiles(target)) out.push_back(t.candidate());
+  for (const ContractionTile& t : contraction_tiles(f, *form, target)) out.push_back(t.candidate());
   return out;
 }
 

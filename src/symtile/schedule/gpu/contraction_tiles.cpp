@@ -14,7 +14,8 @@ bool fits(const ContractionTile& t, const GpuTarget& target) {
   if (threads > target.max_threads) return false;
   // Every work-item loads the same number of elements of each slice.
   if (t.m() * t.k % threads != 0 || t.n() * t.k % threads != 0) return false;
-  if (2 * t.k * (t.m() + 1 + t.n() + 1) * kElementBytes > target.shared_bytes) return false;
+  constexpr int64_t kPad = 4;
+  if (2 * t.k * (t.m() + kPad + t.n() + kPad) * kElementBytes > target.shared_bytes) return false;
   const int64_t rows = t.outer_m * t.inner_m, columns = t.outer_n * t.inner_n;
   const int64_t prefetched = (t.m() + t.n()) * t.k / threads;
   // Accumulators, two fragments each, the slices on their way, and some for addresses.
@@ -32,7 +33,35 @@ int64_t cost(const ContractionTile& t, const GpuTarget& target) {
          2 * (t.outer_m * t.outer_n - 1) + (t.k == 8 ? 0 : 1);
 }
 
+bool fits_matrix(const ContractionTile& t, const GpuTarget& target) {
+  constexpr int64_t kHalfBytes = 2;
+  if (t.threads() > target.max_threads) return false;
+  if (2 * (t.m() * (t.k + 8) + t.k * (t.n() + 8)) * kHalfBytes > target.shared_bytes) return false;
+  const int64_t accumulators = t.outer_m * t.outer_n * t.inner_n;
+  return accumulators + (t.m() + t.n()) * t.k / t.threads() / 2 + target.registers / 5 <=
+         target.registers;
+}
+
 }  // namespace
+
+std::vector<ContractionTile> matrix_tiles(const GpuTarget& target) {
+  std::vector<ContractionTile> out;
+  if (!target.has_matrix_multiply || target.lanes != 32) return out;
+  for (const int64_t k : {32, 16}) {
+    for (const auto& [warps_m, warps_n] :
+         {std::pair<int64_t, int64_t>{2, 4}, {2, 2}, {4, 2}, {1, 2}, {2, 1}, {1, 1}}) {
+      // Fragments of 16 rows: two registers' rows each.
+      for (const auto& [outer_m, outer_n] :
+           {std::pair<int64_t, int64_t>{8, 4}, {4, 4}, {4, 2}, {2, 2}, {2, 1}}) {
+        const ContractionTile t = {warps_m, warps_n, outer_m, outer_n, 8, 4, 1, 2, k, true};
+        if (fits_matrix(t, target)) out.push_back(t);
+      }
+    }
+  }
+  std::stable_sort(out.begin(), out.end(),
+                   [](const auto& a, const auto& b) { return a.m() * a.n() > b.m() * b.n(); });
+  return out;
+}
 
 ScheduleCandidate ContractionTile::candidate() const {
   return {"contraction",
