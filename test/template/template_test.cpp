@@ -49,7 +49,7 @@ const GpuTarget kMatrix = {.name = "matrix",
                            .lanes = 32,
                            .max_threads = 64,
                            .shared_bytes = 16384,
-                           .registers = 64,
+                           .registers = 32,  // PoCL is slow at fragments without instructions
                            .has_async_copies = true,
                            .has_matrix_multiply = true};
 

@@ -59,8 +59,8 @@ Stmt multiply(const IntrinsicStmt& n) {
   const Expr left = cast(c.dtype, load(a.buffer, a.dtype, at(a, row, var(k))));
   const Expr right = cast(c.dtype, load(b.buffer, b.dtype, at(b, var(k), column)));
   const std::vector<Expr> mine = at(c, 0, var(i));
-  return for_loop(i, 0, Expr(4), LoopKind::unrolled,
-                  for_loop(k, 0, Expr(kMmaDepth), LoopKind::unrolled,
+  return for_loop(i, 0, Expr(4), LoopKind::serial,
+                  for_loop(k, 0, Expr(kMmaDepth), LoopKind::serial,
                            store(c.buffer, mine, load(c.buffer, c.dtype, mine) + left * right)));
 }
 

@@ -216,12 +216,12 @@ class Template {
     const auto element = [](const Slice& s, std::vector<Expr> at) {
       return load(s.shared().name, s.shared().dtype, std::move(at));
     };
-    return tasks(
-        TaskMapping::repeat({tile_.k / kMmaDepth, tile_.outer_m / 2, tile_.outer_n}), 0,
-        {kk, oi, oj},
+    Stmt fragments = tasks(
+        TaskMapping::repeat({tile_.outer_m / 2, tile_.outer_n}), 0, {oi, oj},
         instruction("mma_m16n8k16", {lane, load(acc_.name, type_, {var(oi), var(oj), Expr(0)}),
                                      element(*slice_a_, slice_a_->at(which, row, step)),
                                      element(*slice_b_, slice_b_->at(which, column, step))}));
+    return for_loop(kk, 0, Expr(tile_.k / kMmaDepth), LoopKind::serial, std::move(fragments));
   }
 
   Stmt multiply(const Expr& which) {

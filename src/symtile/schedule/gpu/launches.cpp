@@ -4,6 +4,7 @@
 #include "symtile/schedule/gpu/columns.h"
 #include "symtile/schedule/gpu/grid.h"
 #include "symtile/schedule/gpu/rows.h"
+#include "symtile/schedule/gpu/scan.h"
 
 namespace symtile::gpu {
 namespace {
@@ -39,6 +40,8 @@ class Launches {
       launches_.push_back(stage_launch({c->buffer, std::move(indices), c->axes, c->value}, f_.facts,
                                        target_, names_)
                               .launch);
+    } else if (const auto scan = match_scan(s, f_.facts)) {
+      launches_.push_back(scan_launch(*scan, f_.facts, target_, names_));
     } else if (const auto* loop = as<ForStmt>(s); loop && loop->kind == LoopKind::parallel) {
       launches_.push_back(parallel_launch(*loop));
     } else if (s) {

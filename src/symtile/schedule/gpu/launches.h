@@ -1,9 +1,10 @@
 // Kernels of several launches in order: what no other GPU schedule takes.
 //
 // Stages that share no row axes run one behind the other, each over the whole device, with their
-// intermediate results in a workspace in global memory. Statements that are no stages (scatter,
-// cumsum, a recurrent step) keep their loops: a `parallel` loop gets a work-item an iteration, and
-// anything else runs in a single work-item, in order. That is slow and always right.
+// intermediate results in a workspace in global memory. A scan of long lines gets a block a line
+// (scan.h). Other statements that are no stages (scatter, a recurrent step) keep their loops: a
+// `parallel` loop gets a work-item an iteration, and anything else runs in a single work-item, in
+// order. That is slow and always right.
 #pragma once
 
 #include "symtile/schedule/gpu/launch.h"
