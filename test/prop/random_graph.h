@@ -63,7 +63,7 @@ class RandomGraph {
   bool expansion();
   bool padding();
   bool gathering();
-  bool choice();   ///< top_k: a library call with two results
+  bool choice();   ///< top_k: a kernel with two results
   bool formula();  ///< a number made from dimensions
   bool data_dependent();
   bool call();  ///< of a graph function, or an `if`
