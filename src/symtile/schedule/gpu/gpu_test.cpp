@@ -38,6 +38,39 @@ constexpr const char* kArgmax = R"(
 tile @f<m, n>(%x: Buffer[(m, n), f32]) -> (%y: Buffer[(m), i64]) {
   compute %y[i < m] = argmax(j < n) %x[i, j]
 })";
+constexpr const char* kSort = R"(
+tile @f<m, n>(%x: Buffer[(m, n), i32]) -> (%y: Buffer[(m, min(n, 3)), i32], %p: Buffer[(m, min(n, 3)), i64]) {
+  alloc %r: Buffer[(m, n), i64] {
+    compute %r[i < m, j < n] = sum(k < n) cast<i64>(%x[i, k] > %x[i, j] || !(%x[i, j] > %x[i, k]) && k < j)
+    compute %p[i < m, q < min(n, 3)] = sum(j < n) select(%r[i, j] == q, j, 0)
+    compute %y[i < m, q < min(n, 3)] = %x[i, %p[i, q]]
+  }
+})";
+constexpr const char* kScan = R"(
+tile @f<m, n>(%x: Buffer[(m, n), f32]) -> (%y: Buffer[(m, n), f32]) {
+  for i in 0 to m parallel {
+    for j in 0 to n {
+      %y[i, j] = select(j > 0, %y[i, j - 1], 0.0f32) + %x[i, j]
+    }
+  }
+})";
+constexpr const char* kHalves = R"(
+tile @f<m, n, k>(%a: Buffer[(m, k), f16], %b: Buffer[(n, k), f16]) -> (%y: Buffer[(m, n), f32]) {
+  compute %y[i < m, j < n] = sum(p < k) cast<f32>(%a[i, p]) * cast<f32>(%b[j, p])
+})";
+const GpuTarget kAsync = {.name = "async",
+                          .lanes = 4,
+                          .max_threads = 8,
+                          .shared_bytes = 4096,
+                          .registers = 40,
+                          .has_async_copies = true};
+const GpuTarget kMatrix = {.name = "matrix",
+                           .lanes = 32,
+                           .max_threads = 128,
+                           .shared_bytes = 32768,
+                           .registers = 128,
+                           .has_async_copies = true,
+                           .has_matrix_multiply = true};
 
 TileFunction parse(const char* text) { return parse_module(text).tile("f"); }
 
@@ -79,7 +112,7 @@ TileFunction without_barrier(TileFunction f, int number) {
 TEST(GpuSchedule, EveryBarrierIsNeeded) {
   int removed = 0;
   const DimValues sizes = {{"m", 9}, {"n", 21}, {"k", 37}};
-  for (const char* text : {kMatmul, kSoftmax, kColumns, kArgmax}) {
+  for (const char* text : {kMatmul, kSoftmax, kColumns, kArgmax, kSort, kScan}) {
     const TileFunction f = parse(text);
     const TileFunction scheduled = schedule_for_gpu(f, kTiny);
     DimValues symbols;
@@ -98,6 +131,51 @@ TEST(GpuSchedule, EveryBarrierIsNeeded) {
     }
   }
   std::printf("%d barriers removed, one at a time\n", removed);
+}
+
+TEST(GpuSchedule, EveryWaitIsNeeded) {
+  const DimValues symbols = {{"m", 9}, {"n", 21}, {"k", 37}};
+  const TileFunction scheduled = schedule_for_gpu(parse(kMatmul), kAsync);
+  const auto inputs = inputs_of(scheduled, symbols);
+  ASSERT_TRUE(emulate_tile(scheduled, symbols, pointers(inputs)).faults.empty());
+  int removed = 0;
+  for (const char* name : {"wait_copies", "commit_copies"}) {
+    for (int number = 0; number < 2; ++number, ++removed) {
+      int at = 0;
+      TileFunction worse = scheduled;
+      worse.body = rewrite(
+          worse.body,
+          [&](const Stmt& s) -> Stmt {
+            const auto* n = as<IntrinsicStmt>(s);
+            return n && n->name == name && at++ == number ? make_stmt(BlockStmt{}) : s;
+          },
+          nullptr);
+      ASSERT_EQ(at, 2) << print(scheduled);
+      const Emulation e = emulate_tile(worse, symbols, pointers(inputs));
+      bool found = false;
+      for (const Fault& fault : e.faults) found = found || fault.kind == FaultKind::in_flight;
+      EXPECT_TRUE(found) << name << " " << number << " of\n" << print(scheduled);
+    }
+  }
+  std::printf("%d waits and commits removed, one at a time\n", removed);
+}
+
+TEST(GpuSchedule, EveryFragmentTileIsRight) {
+  const TileFunction f = parse(kHalves);
+  const auto form = compute_form(f);
+  const auto tiles = contraction_tiles(f, *form, kMatrix);
+  EXPECT_GE(tiles.size(), 10u);
+  for (const DimValues& symbols :
+       {DimValues{{"m", 19}, {"n", 11}, {"k", 41}}, DimValues{{"m", 1}, {"n", 40}, {"k", 16}}}) {
+    const auto inputs = inputs_of(f, symbols);
+    const auto want = run_tile(f, symbols, pointers(inputs));
+    for (const ContractionTile& tile : tiles) {
+      const TileFunction scheduled = schedule_contraction(f, *form, kMatrix, tile);
+      const Emulation e = emulate_tile(scheduled, symbols, pointers(inputs));
+      EXPECT_TRUE(e.faults.empty()) << tile.candidate().str() << "\n" << e.faults.front().str();
+      EXPECT_EQ(e.outputs[0].f, want[0].f) << tile.candidate().str();
+    }
+  }
 }
 
 TEST(GpuSchedule, EveryCandidateIsRight) {

@@ -150,8 +150,8 @@ Stmt scan_launch(const Scan& scan, const Facts& facts, const GpuTarget& target, 
           block(std::move(stores))));
   phases.push_back(
       store(carry.name, {Expr(0)}, both(carried, total(Expr(side), Expr(parts.threads - 1)))));
-  // The next part overwrites what this one reads.
-  phases.push_back(barrier);
+  // The next part begins with the side that this one may still read.
+  if (side == 0) phases.push_back(barrier);
 
   const DimExpr count = ceildiv(scan.along.extent, parts.threads * kEach);
   Stmt body =
