@@ -17,6 +17,7 @@
 #include "symtile/schedule/gpu/rules.h"
 #include "symtile/schedule/gpu/sort.h"
 #include "symtile/transform/tile/results.h"
+#include "symtile/transform/tile/sorting.h"
 
 namespace symtile {
 namespace {
@@ -58,25 +59,33 @@ Chosen choose(std::span<const ScheduleTemplate<Target>> templates, const TileFun
   SYMTILE_UNREACHABLE("no template takes '{}'", f.name);
 }
 
+/// Several results as one value, where they are one; the results of a sort are stages that the
+/// template knows.
+TileFunction as_one_result(const TileFunction& f) {
+  const auto form = compute_form(f);
+  if (form && match_sorting(*form)) return f;
+  return join_results(f).value_or(f);
+}
+
 }  // namespace
 
 TileFunction schedule_for_gpu(const TileFunction& several, const GpuTarget& target) {
   if (gpu::is_gpu_kernel(several)) return several;
-  const TileFunction f = join_results(several).value_or(several);
+  const TileFunction f = as_one_result(several);
   const auto form = compute_form(f);
   if (!form) return gpu::schedule_launches(f, target);
   return split_results(choose<GpuTarget>(kGpuTemplates, f, *form, target).schedule);
 }
 
 TileFunction schedule_for_cpu(const TileFunction& several, const CpuTarget& target) {
-  const TileFunction f = join_results(several).value_or(several);
+  const TileFunction f = as_one_result(several);
   const auto form = compute_form(f);
   if (!form) return schedule_statements(f);
   return split_results(choose<CpuTarget>(kCpuTemplates, f, *form, target).schedule);
 }
 
 std::string schedule_name(const TileFunction& several, const CpuTarget& target) {
-  const TileFunction f = join_results(several).value_or(several);
+  const TileFunction f = as_one_result(several);
   const auto form = compute_form(f);
   return form ? choose<CpuTarget>(kCpuTemplates, f, *form, target).name : "statements";
 }
