@@ -138,55 +138,6 @@ void long_sum(Sketch& s) {
   s.result(s.behind(product(s, m, n, k)));
 }
 
-<<<<<<< HEAD
-void conv(Sketch& s) {
-  const int spatial = s.one_of({1, 2, 2, 2, 3});
-  const int64_t group = s.one_of<int64_t>({1, 1, 1, 2, 3});
-  const bool depthwise = s.chance(20);
-  const int64_t per_group = depthwise ? 1 : s.one_of<int64_t>({1, 2, 3}),
-                in = (depthwise ? 3 : group) * per_group,
-                out = depthwise ? in * s.one_of<int64_t>({1, 2})
-                                : group * s.one_of<int64_t>({1, 2, 5});
-  const DType t = s.one_of({DType::f32, DType::f32, DType::f32, DType::f16});
-  Dims x = {s.extent({0, 1, 2}), in}, w = {out, per_group};
-  Ints strides, dilations;
-  Dims pads(static_cast<size_t>(2 * spatial), DimExpr(0));
-  for (int d = 0; d < spatial; ++d) {
-    const int64_t kernel = s.one_of<int64_t>({1, 2, 3}), dilation = s.one_of<int64_t>({1, 1, 2});
-    x.push_back(spatial == 3 ? s.extent({5, 6}) : s.extent({5, 6, 9, 11}));
-    w.emplace_back(kernel);
-    strides.push_back(s.one_of<int64_t>({1, 1, 2}));
-    dilations.push_back(dilation);
-    pads[static_cast<size_t>(d)] = s.below(2);
-    pads[static_cast<size_t>(spatial + d)] = s.below(2);
-  }
-  Attributes attrs = {{"group", depthwise ? in : group},
-                      {"strides", strides},
-                      {"dilations", dilations},
-                      {"pads", pads}};
-  std::vector<ValueId> args = {s.before(s.parameter(x, t)), s.parameter(w, t)};
-  if (s.chance(40)) args.push_back(s.parameter({out}, t));
-  ValueId y = s.call("conv", args, attrs);
-  if (s.chance(40)) {
-    if (s.chance(40)) s.result(y);
-    y = s.call("relu", {y});
-  }
-  if (s.chance(25)) y = s.call("add", {y, s.parameter(s.dims(y), t)});
-  s.result(y);
-}
-
-void conv_transpose(Sketch& s) {
-  const int64_t in = s.one_of<int64_t>({1, 3, 4}), out = s.one_of<int64_t>({1, 2, 5});
-  const Dims x = {s.extent({0, 1, 2}), in, s.extent({3, 4, 6}), s.extent({3, 4, 6})};
-  const Dims w = {in, out, s.one_of<int64_t>({1, 2, 3}), 3};
-  const Ints strides = {s.one_of<int64_t>({1, 2}), s.one_of<int64_t>({1, 2})};
-  s.result(
-      s.behind(s.call("conv_transpose", {s.parameter(x, DType::f32), s.parameter(w, DType::f32)},
-                      {{"strides", strides}, {"pads", Dims{0, s.below(2), 0, 1}}})));
-}
-
-=======
->>>>>>> 7ae4a04 (Sort and top-k as a template on both targets; families of windows, gather, scatter, scans, resize, recurrent steps and sorting)
 Dims random_dims(Sketch& s, int least, int most) {
   Dims out;
   for (int i = least + s.below(most - least + 1); i > 0; --i)

@@ -11,13 +11,16 @@ struct ConvKind {
 };
 
 ValueId behind_window(Sketch& s, ValueId y) {
-  if (s.chance(40)) y = s.call("relu", {y});
+  if (s.chance(40)) {
+    if (s.chance(40)) s.result(y);  // read by others too
+    y = s.call("relu", {y});
+  }
   if (s.chance(25)) y = s.call("add", {y, s.parameter(s.dims(y), s.dtype(y))});
   return y;
 }
 
 void any_conv(Sketch& s, const ConvKind& kind) {
-  const int spatial = kind.spatial ? kind.spatial : s.one_of({1, 2, 2, 2, 3});
+  const int spatial = kind.spatial ? kind.spatial : s.one_of({1, 2, 2, 2, 2, 2, 3});
   const int64_t group =
       kind.grouped ? s.one_of<int64_t>({2, 3}) : s.one_of<int64_t>({1, 1, 1, 2, 3});
   const bool depthwise = kind.depthwise || (!kind.grouped && !kind.pointwise && s.chance(20));
@@ -88,7 +91,7 @@ void conv_transpose(Sketch& s) {
 }
 
 void pooling(Sketch& s) {
-  const int spatial = s.one_of({1, 2, 2, 3});
+  const int spatial = s.one_of({1, 1, 2, 2, 2, 2, 2, 3});
   const bool is_max = s.chance(50);
   const DType t = s.one_of({DType::f32, DType::f32, DType::f16, is_max ? DType::u8 : DType::f64});
   Dims x = {s.extent({0, 1, 2}), s.extent({1, 3})};
