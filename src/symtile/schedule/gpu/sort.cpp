@@ -47,7 +47,7 @@ class Template {
     Stmt body = in_shared_ ? by_parts()
                            : block({collect(Expr(0), to_expr(s_.n), Expr(0)), barrier(),
                                     network(to_expr(s_.n), kMerges)});
-    body = only_if(to_expr(s_.k) > Expr(0), block({std::move(body), write()}));
+    body = block({std::move(body), write()});
     parts.body = bind_axes(lines_, vars_.block(), std::move(body));
     std::vector<Stmt> all = {launch(vars_, std::move(parts), target_, names_)};
     for (size_t i = 2; i < linear_.stages.size(); ++i) {
@@ -152,8 +152,10 @@ class Template {
     one =
         let_all({{shift, var(merge) - var(step)}, {d, binary(BinaryOp::shl, Expr(1), var(shift))}},
                 std::move(one));
-    Stmt steps = for_loop(step, 0, var(merge) + Expr(1), LoopKind::serial, std::move(one));
-    steps = only_if(binary(BinaryOp::shl, Expr(1), var(merge)) < var(m), std::move(steps));
+    // A loop without steps, and no condition: some OpenCL compilers get barriers in both wrong.
+    const Expr needed = binary(BinaryOp::shl, Expr(1), var(merge)) < var(m);
+    Stmt steps = for_loop(step, 0, select(needed, var(merge) + Expr(1), Expr(0)), LoopKind::serial,
+                          std::move(one));
     return let(m, count, for_loop(merge, 0, Expr(merges), LoopKind::serial, std::move(steps)));
   }
 
