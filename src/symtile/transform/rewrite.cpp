@@ -195,12 +195,7 @@ class Rewriter {
 
   /// The root of the replacement as a node of the same type as what it replaces.
   bool build(const Pattern& after, Attempt& a, GraphNode& node) {
-    if (after.kind == Pattern::Kind::letter) {
-      const ValueId by = a.values.at(after.text[0]);
-      if (!may_stand_for(f_.facts, f_.type(by), f_.type(a.result))) return false;
-      node = OpCall{"identity", {by}, {}};
-      return true;
-    }
+    SYMTILE_CHECK(after.kind == Pattern::Kind::op, "a replacement is '{}' alone", after.text);
     const ValueId made = emit(after, a);
     if (!made.valid() || !may_stand_for(f_.facts, f_.type(made), f_.type(a.result))) return false;
     node = std::move(a.before.back().node);

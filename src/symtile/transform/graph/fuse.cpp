@@ -26,7 +26,7 @@ namespace {
 /// More members would make kernels that nobody can read, and registers spill long before.
 constexpr size_t kMaxMembers = 64;
 /// Distinct buffers of one kernel.
-constexpr size_t kMaxInputs = 24;
+constexpr size_t kMaxInputs = 32;
 /// Operators between a result and the next one that everything leads to (softplus, gelu, mish).
 constexpr size_t kMaxDiamond = 32;
 /// Kernels that a cheap producer may be repeated in.

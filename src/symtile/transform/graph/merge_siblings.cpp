@@ -25,6 +25,55 @@ struct Sibling {
   Constant weight, bias;
 };
 
+/// Constants of one type one after the other along `axis`; their other dimensions agree.
+Constant concatenated(const std::vector<Constant>& parts, size_t axis) {
+  std::vector<int64_t> dims = parts[0]->dims;
+  dims[axis] = 0;
+  for (const Constant& p : parts) dims[axis] += p->dims[axis];
+  const auto out = make_zeros(parts[0]->dtype, dims);
+  const auto run = [&](const ConstantData& c) {
+    size_t bytes = size_of(c.dtype);
+    for (size_t d = axis; d < c.dims.size(); ++d) bytes *= static_cast<size_t>(c.dims[d]);
+    return bytes;
+  };
+  const size_t stride = run(*out);
+  size_t start = 0;
+  for (const Constant& p : parts) {
+    const size_t width = run(*p), count = width == 0 ? 0 : p->bytes.size() / width;
+    for (size_t r = 0; r < count; ++r)
+      std::memcpy(out->bytes.data() + r * stride + start, p->bytes.data() + r * width, width);
+    start += width;
+  }
+  return out;
+}
+
+/// `extent` positions of `whole` from `start` along `axis`.
+OpCall part_of(ValueId whole, size_t axis, const DimExpr& start, const Dims& extent) {
+  Dims begin(extent.size(), DimExpr(0));
+  begin[axis] = start;
+  return {"slice",
+          {whole},
+          {{"begin", begin}, {"extent", extent}, {"step", std::vector<int64_t>(extent.size(), 1)}}};
+}
+
+/// New bindings, named after one value.
+struct Made {
+  GraphFunction& f;
+  std::string name;
+  Location location;
+  std::vector<Binding> bindings;
+
+  ValueId add(const char* suffix, Type type, GraphNode node) {
+    const ValueId id = f.add_value(name + suffix, std::move(type));
+    bindings.push_back({id, std::move(node), location});
+    return id;
+  }
+  ValueId constant(const char* suffix, const Constant& data) {
+    return add(suffix, Type::tensor(Dims(data->dims.begin(), data->dims.end()), data->dtype),
+               ConstantNode{data});
+  }
+};
+
 class Merger {
  public:
   Merger(GraphFunction& f, PassContext& context) : f_(f), context_(context) {}
@@ -89,54 +138,30 @@ class Merger {
     return true;
   }
 
+  Made made_for(int i) { return {f_, f_.value(binding(i).result).name, binding(i).location, {}}; }
+
   void merge(const std::vector<Sibling>& all, ValueId x) {
-    const int64_t rows = all[0].weight->dims[0];
-    int64_t columns = 0;
-    for (const Sibling& s : all) columns += s.weight->dims[1];
-    const std::string name = f_.value(binding(all[0].product).result).name;
-    const Location location = binding(all[0].product).location;
-    std::vector<Binding> made;
-    const auto add = [&](const char* suffix, Type type, GraphNode node) {
-      const ValueId id = f_.add_value(name + suffix, std::move(type));
-      made.push_back({id, std::move(node), location});
-      return id;
+    Made made = made_for(all[0].product);
+    const auto side_by_side = [&](const char* suffix, Constant Sibling::* part) {
+      std::vector<Constant> parts;
+      for (const Sibling& s : all) parts.push_back(s.*part);
+      return made.constant(suffix, concatenated(parts, parts[0]->dims.size() - 1));
     };
-    const auto side_by_side = [&](std::vector<int64_t> dims, Constant Sibling::* part) {
-      auto out = make_zeros(all[0].weight->dtype, std::move(dims));
-      const size_t size = size_of(out->dtype), stride = static_cast<size_t>(columns) * size;
-      size_t start = 0;
-      for (const Sibling& s : all) {
-        const ConstantData& from = *(s.*part);
-        const size_t width = static_cast<size_t>(from.dims.back()) * size;
-        const size_t count = width == 0 ? 0 : from.bytes.size() / width;
-        for (size_t r = 0; r < count; ++r)
-          std::memcpy(out->bytes.data() + r * stride + start, from.bytes.data() + r * width, width);
-        start += width;
-      }
-      return out;
-    };
-    const DType dtype = all[0].weight->dtype;
-    const ValueId weight = add("_weights", Type::tensor({rows, columns}, dtype),
-                               ConstantNode{side_by_side({rows, columns}, &Sibling::weight)});
+    const ValueId weight = side_by_side("_weights", &Sibling::weight);
     Dims dims = *f_.type(binding(all[0].product).result).dims;
-    dims.back() = columns;
-    const Type type = Type::tensor(dims, dtype);
-    ValueId whole = add("_merged", type, OpCall{"matmul", {x, weight}, {}});
+    const size_t last = dims.size() - 1;
+    dims[last] = f_.type(weight).dims->back();
+    const Type type = Type::tensor(dims, all[0].weight->dtype);
+    ValueId whole = made.add("_merged", type, OpCall{"matmul", {x, weight}, {}});
     if (all[0].bias) {
-      const ValueId bias = add("_biases", Type::tensor({columns}, dtype),
-                               ConstantNode{side_by_side({columns}, &Sibling::bias)});
-      whole = add("_sum", type, OpCall{"add", {whole, bias}, {}});
+      const ValueId bias = side_by_side("_biases", &Sibling::bias);
+      whole = made.add("_sum", type, OpCall{"add", {whole, bias}, {}});
     }
     int64_t start = 0;
     for (const Sibling& s : all) {
-      Dims begin(dims.size(), DimExpr(0)), extent = dims;
-      begin.back() = start;
-      extent.back() = s.weight->dims[1];
+      dims[last] = s.weight->dims[1];
+      binding(s.sum < 0 ? s.product : s.sum).node = part_of(whole, last, start, dims);
       start += s.weight->dims[1];
-      Attributes attrs{
-          {"begin", begin}, {"extent", extent}, {"step", std::vector<int64_t>(dims.size(), 1)}};
-      Binding& last = binding(s.sum < 0 ? s.product : s.sum);
-      last.node = OpCall{"slice", {whole}, std::move(attrs)};
     }
     context_.note("merge_siblings: {} products of %{} became %{}", all.size(), f_.value(x).name,
                   f_.value(whole).name);
@@ -144,7 +169,7 @@ class Merger {
     for (const Sibling& s : all) {
       if (s.sum >= 0) dead_.push_back(binding(s.product).result);
     }
-    insert_before(all[0].product, std::move(made));
+    insert_before(all[0].product, std::move(made.bindings));
   }
 
   /// A convolution with constant operands, all of whose channels see the whole input.
@@ -179,20 +204,20 @@ class Merger {
     }
     if (all.size() < 2 || all.front() != i) return false;
     ends = all;
-    const OpCall* activation = shared_activation(ends);
+    follow_shared_activation(ends);
     for (const int e : ends) {
       for (const int u : users_[at(binding(e).result)]) {
         const OpCall* c = call(u);
         if (!c || (c->op != "conv" && c->op != "concat")) return false;
       }
     }
-    merge_convolutions(all, ends, activation);
+    merge_convolutions(all, ends);
     return true;
   }
 
-  /// The one operator that each of the results goes through, and nothing else reads them; moves
-  /// `ends` to it.
-  const OpCall* shared_activation(std::vector<int>& ends) {
+  /// Moves `ends` to the one operator that each of the results goes through, if nothing else reads
+  /// them.
+  void follow_shared_activation(std::vector<int>& ends) {
     static const std::set<std::string> kActivations = {
         "relu",  "sigmoid",    "tanh",         "hard_swish", "gelu",
         "swish", "leaky_relu", "hard_sigmoid", "elu",        "mish"};
@@ -200,63 +225,37 @@ class Merger {
     for (const int e : ends) {
       const std::vector<int>& users = users_[at(binding(e).result)];
       const OpCall* c = users.size() == 1 ? call(users[0]) : nullptr;
-      if (!c || !kActivations.count(c->op) || c->args.size() != 1) return nullptr;
-      if (!next.empty() && (c->op != call(next[0])->op || c->attrs != call(next[0])->attrs))
-        return nullptr;
+      if (!c || !kActivations.count(c->op) || c->args.size() != 1) return;
+      if (!next.empty() && (c->op != call(next[0])->op || c->attrs != call(next[0])->attrs)) return;
       next.push_back(users[0]);
     }
     ends = next;
-    return call(ends[0]);
   }
 
-  void merge_convolutions(const std::vector<int>& all, const std::vector<int>& ends,
-                          const OpCall* activation) {
-    const std::string name = f_.value(binding(all[0]).result).name;
-    std::vector<Binding> made;
-    const auto add = [&](const char* suffix, Type type, GraphNode node) {
-      const ValueId id = f_.add_value(name + suffix, std::move(type));
-      made.push_back({id, std::move(node), binding(all[0]).location});
-      return id;
-    };
+  void merge_convolutions(const std::vector<int>& all, const std::vector<int>& ends) {
+    Made made = made_for(all[0]);
+    const OpCall& first = *call(all[0]);
     const auto stacked = [&](const char* suffix, size_t operand) {
-      std::vector<std::byte> bytes;
-      std::vector<int64_t> dims;
-      DType dtype = DType::f32;
-      for (const int s : all) {
-        const Constant part = constant_of(f_, defs_, call(s)->args[operand]);
-        bytes.insert(bytes.end(), part->bytes.begin(), part->bytes.end());
-        dtype = part->dtype;
-        if (dims.empty()) {
-          dims = part->dims;
-        } else {
-          dims[0] += part->dims[0];
-        }
-      }
-      const Type type = Type::tensor(Dims(dims.begin(), dims.end()), dtype);
-      return add(suffix, type, ConstantNode{make_constant(dtype, dims, std::move(bytes))});
+      std::vector<Constant> parts;
+      for (const int s : all) parts.push_back(constant_of(f_, defs_, call(s)->args[operand]));
+      return made.constant(suffix, concatenated(parts, 0));
     };
-    Dims dims = *f_.type(binding(all[0]).result).dims;
-    dims[1] = 0;
-    for (const int s : all) dims[1] += (*f_.type(binding(s).result).dims)[1];
-    const Type type = Type::tensor(dims, f_.type(binding(all[0]).result).dtype);
-    OpCall merged{"conv", {call(all[0])->args[0], stacked("_weights", 1)}, call(all[0])->attrs};
-    if (has_bias(*call(all[0]))) merged.args.push_back(stacked("_biases", 2));
-    ValueId whole = add("_merged", type, std::move(merged));
-    if (activation)
-      whole = add("_active", type, OpCall{activation->op, {whole}, activation->attrs});
+    Type type = f_.type(binding(all[0]).result);
+    OpCall merged{"conv", {first.args[0], stacked("_weights", 1)}, first.attrs};
+    (*type.dims)[1] = f_.type(merged.args[1]).dims->front();
+    if (has_bias(first)) merged.args.push_back(stacked("_biases", 2));
+    ValueId whole = made.add("_merged", type, std::move(merged));
+    if (ends != all)
+      whole = made.add("_active", type, OpCall{call(ends[0])->op, {whole}, call(ends[0])->attrs});
     DimExpr start = 0;
     for (size_t k = 0; k < all.size(); ++k) {
-      Dims begin(dims.size(), DimExpr(0)), extent = *f_.type(binding(all[k]).result).dims;
-      begin[1] = start;
-      start += extent[1];
+      const Dims extent = *f_.type(binding(all[k]).result).dims;
       if (ends[k] != all[k]) dead_.push_back(binding(all[k]).result);
-      binding(ends[k]).node = OpCall{
-          "slice",
-          {whole},
-          {{"begin", begin}, {"extent", extent}, {"step", std::vector<int64_t>(dims.size(), 1)}}};
+      binding(ends[k]).node = part_of(whole, 1, start, extent);
+      start += extent[1];
     }
     context_.note("merge_siblings: {} convolutions became %{}", all.size(), f_.value(whole).name);
-    insert_before(all[0], std::move(made));
+    insert_before(all[0], std::move(made.bindings));
   }
 
   /// Inserts the bindings and removes what nobody reads any more.
@@ -293,17 +292,14 @@ class Merger {
     }
     if (std::any_of(step.begin(), step.end(), [](int64_t s) { return s != 1; })) return false;
     if (!(*out.dims)[last].is_const(*taken / *size)) return false;
-    Dims whole = *x.dims, from(last + 2, DimExpr(0));
+    Dims whole = *x.dims;
     whole.back() = *width / *size;
     whole.emplace_back(*size);
-    from[last] = *start / *size;
-    Attributes attrs{
-        {"begin", from}, {"extent", *out.dims}, {"step", std::vector<int64_t>(last + 2, 1)}};
     const ValueId id =
         f_.add_value(f_.value(part->args[0]).name + "_cut", Type::tensor(whole, x.dtype));
     Binding made{id, OpCall{"reshape", {part->args[0]}, {{"shape", whole}}},
                  f_.bindings[i].location};
-    f_.bindings[i].node = OpCall{"slice", {id}, std::move(attrs)};
+    f_.bindings[i].node = part_of(id, last, *start / *size, *out.dims);
     f_.bindings.insert(f_.bindings.begin() + static_cast<std::ptrdiff_t>(i), std::move(made));
     return true;
   }

@@ -28,7 +28,6 @@ std::optional<std::string> strided_axis(const Expr& index, const ComputeStmt& st
   if (!dim) return std::nullopt;
   std::optional<std::string> found;
   for (const DimTerm& term : dim->terms()) {
-    bool has_axis = false;
     for (const auto& [atom, power] : term.factors) {
       const DimExpr factor =
           atom.kind == DimAtom::Kind::symbol ? DimExpr::symbol(atom.name) : DimExpr::unknown();
@@ -40,12 +39,10 @@ std::optional<std::string> strided_axis(const Expr& index, const ComputeStmt& st
                 : atom.name == a.name;
         if (!inside) continue;
         if (factor.is_unknown() || power != 1 || term.factors.size() != 1) return std::nullopt;
-        has_axis = true;
         if (found) return std::nullopt;
         found = a.name;
       }
     }
-    if (has_axis && term.coefficient == 0) return std::nullopt;
   }
   return found.value_or("");
 }
@@ -189,6 +186,25 @@ Refusal refuse_cost(const Contraction& c, bool column, int64_t cost, const Facts
                      cost, uses);
 }
 
+/// Where a reduction that is no product reads the elements.
+Refusal refuse_inside_reductions(const ComputeStmt& stage, const std::vector<std::string>& buffers,
+                                 int64_t cost, bool moves) {
+  Refusal why;
+  visit(stage.value, [&](const Expr& e) {
+    const auto* r = e.as<ReduceExpr>();
+    if (!r || why) return;
+    for (const Load* l : loads_of(r->body)) {
+      if (!is_one_of(l->buffer, buffers)) continue;
+      if (overlaps(*l, stage.axes, r->axes) && (cost > 2 || moves)) {
+        why = "a reduction reads each element several times";
+      } else if (cost > 1 && misses_axis(*l, stage.axes)) {
+        why = "a reduction reads each element again for every result";
+      }
+    }
+  });
+  return why;
+}
+
 bool reads_any(const Expr& e, const std::vector<std::string>& buffers) {
   const std::vector<const Load*> loads = loads_of(e);
   return std::any_of(loads.begin(), loads.end(),
@@ -268,21 +284,9 @@ Refusal refuse_prologue(const TileFunction& producer, const TileFunction& consum
     if (!reads_any(column ? contraction->col_operand : contraction->row_operand, buffers)) continue;
     if (Refusal why = refuse_cost(*contraction, column, cost, consumer.facts)) return why;
   }
+  if (contraction) return std::nullopt;
   for (const ComputeStmt& stage : form->stages) {
-    std::vector<const ReduceExpr*> reductions;
-    visit(stage.value, [&](const Expr& e) {
-      if (const auto* r = e.as<ReduceExpr>()) reductions.push_back(r);
-    });
-    for (const ReduceExpr* r : reductions) {
-      for (const Load* l : loads_of(r->body)) {
-        if (!is_one_of(l->buffer, buffers)) continue;
-        if (contraction) continue;
-        if (overlaps(*l, stage.axes, r->axes) && (cost > 2 || moves))
-          return "a reduction reads each element several times";
-        if (cost > 1 && misses_axis(*l, stage.axes))
-          return "a reduction reads each element again for every result";
-      }
-    }
+    if (Refusal why = refuse_inside_reductions(stage, buffers, cost, moves)) return why;
   }
   return std::nullopt;
 }
