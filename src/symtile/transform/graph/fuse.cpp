@@ -76,7 +76,6 @@ class Fuser {
       const bool placed = !call(i) || views_.count(i) || grouped(i);
       if (!placed && kinds_[at(i)] < KernelKind::reduction) place_prologue(i);
     }
-    for (Group& g : groups_) g.results = {g.exit()};
     join_producers();
     std::erase_if(groups_, [](const Group& g) { return g.members.empty(); });
     for (const Group& g : groups_) calls_.push_back(merged_call(g));
@@ -115,6 +114,7 @@ class Fuser {
   }
 
   size_t add_group(Group group) {
+    group.results = {group.exit()};
     for (const int m : group.members) groups_of_[at(m)].push_back(groups_.size());
     groups_.push_back(std::move(group));
     return groups_.size() - 1;
@@ -171,6 +171,7 @@ class Fuser {
     }
     Group grown = group;
     grown.members.insert(next.begin(), next.end());
+    grown.results = {grown.exit()};
     return refuse_group(grown);
   }
 
@@ -213,7 +214,7 @@ class Fuser {
     for (const auto& [read, u] : readers.kernels)
       targets.insert(groups_of_[at(u)].begin(), groups_of_[at(u)].end());
     if (!why && targets.size() > 1 &&
-        (targets.size() > kMaxRepeats || !cheap_to_repeat(kernel(i)))) {
+        (targets.size() > kMaxRepeats || !cheap_to_repeat(kernel(i))) && !join_readers(targets)) {
       why = fmt::format("{} kernels read it", targets.size());
     }
     for (const auto& [read, u] : readers.kernels) {
@@ -244,12 +245,35 @@ class Fuser {
     }
   }
 
+  /// Makes one group of several without a reduction that are made at the same points (sine and
+  /// cosine of one angle).
+  bool join_readers(std::set<size_t>& targets) {
+    Group all = groups_[*targets.begin()];
+    for (const size_t t : targets) {
+      if (groups_[t].anchor >= 0) return false;
+      all = together(all, groups_[t]);
+    }
+    if (all.results.size() < 2 || refuse_group(all)) return false;
+    const size_t kept = *targets.begin();
+    for (const size_t t : targets) {
+      for (const int m : groups_[t].members) {
+        std::erase(groups_of_[at(m)], t);
+        groups_of_[at(m)].push_back(kept);
+      }
+      if (t != kept) groups_[t] = {};
+    }
+    groups_[kept] = std::move(all);
+    targets = {kept};
+    return true;
+  }
+
   /// Groups without a reduction, in order, join the maker of what they read.
   void join_producers() {
     std::map<int, size_t> makers;
     std::map<int, size_t> order;
     for (size_t g = 0; g < groups_.size(); ++g) {
-      makers.emplace(groups_[g].exit(), g);
+      if (groups_[g].members.empty()) continue;
+      for (const int r : groups_[g].results) makers.emplace(r, g);
       if (groups_[g].anchor < 0) order.emplace(groups_[g].exit(), g);
     }
     for (const auto& [exit, g] : order) {
@@ -264,11 +288,11 @@ class Fuser {
         const size_t maker = makers.at(value);
         Group both = together(groups_[maker], groups_[g]);
         if (both.results.size() == 1) continue;  // an epilogue, which has been refused
-        if (Refusal why = refuse_results(both)) {
+        if (Refusal why = refuse_group(both)) {
           apart_[{value, exit}] = *why;
           continue;
         }
-        makers.erase(exit);
+        for (const int r : groups_[g].results) makers.erase(r);
         for (const int r : both.results) makers[r] = maker;
         groups_[maker] = std::move(both);
         groups_[g] = {};
@@ -290,7 +314,9 @@ class Fuser {
     return out;
   }
 
+  /// What a kernel of several results needs besides.
   Refusal refuse_results(const Group& g) {
+    if (g.results.size() == 1) return std::nullopt;
     if (g.results.size() > kMaxResults) return "the kernel has as many results as one may have";
     // What members bring with them must be there when the first result is made.
     const int begin = *g.results.begin();
@@ -315,13 +341,12 @@ class Fuser {
         }
       }
     }
-    return refuse_group(g);
+    return std::nullopt;
   }
 
   MergedKernel merge(const Group& g) {
     std::set<int32_t> results;
     for (const int r : g.results) results.insert(binding(r).result.index);
-    if (results.empty()) results.insert(binding(g.exit()).result.index);
     std::vector<KernelCall> calls;
     for (const int m : g.members) {
       KernelCall c{&kernel(m), {}, binding(m).result.index, call(m)->dims};
@@ -333,6 +358,7 @@ class Fuser {
 
   Refusal refuse_group(const Group& g) {
     if (g.members.size() > kMaxMembers) return "the kernel has as many operators as one may have";
+    if (Refusal why = refuse_results(g)) return why;
     const MergedKernel merged = merge(g);
     if (merged.args.size() > kMaxInputs) return "the kernel has as many inputs as one may have";
     return refuse_merged(kernel(g.core()), merged.function);

@@ -292,6 +292,7 @@ class Merger {
     }
     if (std::any_of(step.begin(), step.end(), [](int64_t s) { return s != 1; })) return false;
     if (!(*out.dims)[last].is_const(*taken / *size)) return false;
+    const Dims extent = *out.dims;  // a new value may move the types
     Dims whole = *x.dims;
     whole.back() = *width / *size;
     whole.emplace_back(*size);
@@ -299,7 +300,7 @@ class Merger {
         f_.add_value(f_.value(part->args[0]).name + "_cut", Type::tensor(whole, x.dtype));
     Binding made{id, OpCall{"reshape", {part->args[0]}, {{"shape", whole}}},
                  f_.bindings[i].location};
-    f_.bindings[i].node = part_of(id, last, *start / *size, *out.dims);
+    f_.bindings[i].node = part_of(id, last, *start / *size, extent);
     f_.bindings.insert(f_.bindings.begin() + static_cast<std::ptrdiff_t>(i), std::move(made));
     return true;
   }
