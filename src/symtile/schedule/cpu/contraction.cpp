@@ -15,6 +15,8 @@ constexpr int64_t kColumnsWorthPacking = 128;
 constexpr int64_t kFewestColumns = 64;
 /// Where the extents allow, there are as many tasks as this: some for each of a few threads.
 constexpr int64_t kFewestTasks = 4;
+/// Packed columns cost nothing to divide; memory and the tail are shared out better.
+constexpr int64_t kFewestPackedTasks = 8;
 
 int64_t ceil_of(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -73,7 +75,10 @@ void ContractionTemplate::choose_columns() {
   // A cut across the columns reads all rows again, one across the rows packs all columns again.
   const auto m = m_extent_.as_const();
   const bool tall = m && n && *m > *n;
-  const DimExpr tasks = tall ? DimExpr(1) : ceildiv(kFewestTasks, max(extent_of(c_.batch), 1));
+  DimExpr others = max(extent_of(c_.batch), 1);
+  if (c_.packed) others *= max(ceildiv(m_extent_, tile_.mt), 1);
+  const DimExpr tasks =
+      tall ? DimExpr(1) : ceildiv(c_.packed ? kFewestPackedTasks : kFewestTasks, others);
   const DimExpr even = max(ceildiv(n_extent_, max(blocks, tasks)), least);
   nt_ = f_.facts.simplify(min(round_up(even, kPanel), tile_.nc));
   if (const auto nt = nt_.as_const()) tile_.nc = *nt;
@@ -84,12 +89,11 @@ void ContractionTemplate::choose_columns() {
 /// outside.
 void ContractionTemplate::choose_rows() {
   const DimExpr tiles = f_.facts.simplify(max(extent_of(c_.batch) * ceildiv(n_extent_, nt_), 1));
-  // Every row block packs B again, unless it came packed: split rows more eagerly then.
-  const int64_t wanted = c_.packed ? 4 * kFewestTasks : kFewestTasks;
+  // Every row block packs B again, or reads it from memory again when it came packed.
   const DimExpr least = max(ceildiv(m_extent_, tile_.mt), 1);
   const DimExpr most = max(ceildiv(m_extent_, 2 * tile_.mr), 1);
   const DimExpr blocks =
-      f_.facts.simplify(max(least, min(most, floordiv(wanted + tiles - 1, tiles))));
+      f_.facts.simplify(max(least, min(most, floordiv(kFewestTasks - 1 + tiles, tiles))));
   const DimExpr rows = f_.facts.simplify(ceildiv(m_extent_, blocks));
   if (c_.strips) {
     while (kStrip % tile_.mr != 0) --tile_.mr;
@@ -288,7 +292,14 @@ Stmt ContractionTemplate::micro_kernel(int64_t rows, const Expr& i, const Expr& 
         load(acc.name, acc_type_, {acc_at(r, x)}) + (words_ ? word_product(*words_, a, b) : a * b));
   });
   if (window_) step = let(place, load(offsets_, DType::i64, {var(k)}), std::move(step));
+  const std::string next = names_.fresh("next");
+  if (c_.packed) {
+    std::vector<Stmt> with_hints = prefetch_panel(rows, var(next), var(k));
+    with_hints.insert(with_hints.begin(), std::move(step));
+    step = block(std::move(with_hints));
+  }
   Stmt loop = for_loop(k, 0, var(k_len_), LoopKind::serial, std::move(step));
+  if (c_.packed) loop = let(next, next_panel(rows, i, j), std::move(loop));
   Stmt finish = tile([&](const Expr& r, const Expr& x) {
     return store(c_tile_, {c_at(r, x)}, load(acc.name, acc_type_, {acc_at(r, x)}));
   });

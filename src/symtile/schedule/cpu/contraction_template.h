@@ -48,6 +48,11 @@ class ContractionTemplate {
   bool needs_column_sums() const { return words_ && words_->row_zero.defined(); }
   bool needs_row_sums() const { return words_ && words_->col_zero.defined(); }
 
+  // contraction_prefetch.cpp
+  int64_t panel_lines() const;
+  Expr next_panel(int64_t rows, const Expr& i, const Expr& j) const;
+  std::vector<Stmt> prefetch_panel(int64_t rows, const Expr& next, const Expr& k) const;
+
   // contraction_pack.cpp
   Stmt pack_rows();
   Stmt pack_columns();
