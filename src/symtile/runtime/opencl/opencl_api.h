@@ -25,9 +25,9 @@ inline constexpr Int kSuccess = 0;
 inline constexpr Int kDeviceNotFound = -1;
 inline constexpr Bits kDeviceCpu = 1 << 1, kDeviceGpu = 1 << 2, kDeviceAccelerator = 1 << 3,
                       kDeviceAll = 0xffffffff;
-inline constexpr UInt kDeviceName = 0x102b, kDeviceSingleFpConfig = 0x101b,
-                      kDeviceMaxWorkGroupSize = 0x1004, kDeviceMaxAllocation = 0x1010,
-                      kDeviceType = 0x1000;
+inline constexpr UInt kDeviceName = 0x102b, kDriverVersion = 0x102d, kDeviceVersion = 0x102f,
+                      kDeviceSingleFpConfig = 0x101b, kDeviceMaxWorkGroupSize = 0x1004,
+                      kDeviceMaxAllocation = 0x1010, kDeviceType = 0x1000;
 inline constexpr Bits kCorrectlyRoundedDivideSqrt = 1 << 7;
 inline constexpr Bits kReadWrite = 1 << 0, kReadOnly = 1 << 2, kCopyHostPointer = 1 << 5;
 inline constexpr UInt kProgramBuildLog = 0x1183;

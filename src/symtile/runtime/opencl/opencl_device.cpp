@@ -1,6 +1,7 @@
 #include "symtile/runtime/opencl/opencl_device.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -51,13 +52,21 @@ T device_number(Device device, UInt key) {
   return out;
 }
 
-std::string device_name(Device device) {
+std::string device_text(Device device, UInt key) {
   size_t bytes = 0;
-  check(api().clGetDeviceInfo(device, kDeviceName, 0, nullptr, &bytes), "clGetDeviceInfo");
+  check(api().clGetDeviceInfo(device, key, 0, nullptr, &bytes), "clGetDeviceInfo");
   std::string out(bytes, '\0');
-  check(api().clGetDeviceInfo(device, kDeviceName, bytes, out.data(), nullptr), "clGetDeviceInfo");
-  while (!out.empty() && out.back() == '\0') out.pop_back();
+  check(api().clGetDeviceInfo(device, key, bytes, out.data(), nullptr), "clGetDeviceInfo");
+  out.resize(std::strlen(out.c_str()));
   return out;
+}
+
+std::string device_name(Device device) { return device_text(device, kDeviceName); }
+
+/// PoCL from version 6 on has LLVM end the process when one of its passes would need another turn.
+bool must_not_optimise(Device device) {
+  if (device_text(device, kDeviceVersion).find("PoCL") == std::string::npos) return false;
+  return std::strtol(device_text(device, kDriverVersion).c_str(), nullptr, 10) >= 6;
 }
 
 /// Throws EnvironmentError when there is none.
@@ -158,6 +167,7 @@ class OpenclProgram final : public DeviceProgram,
     if (device_number<Bits>(device_, kDeviceSingleFpConfig) & kCorrectlyRoundedDivideSqrt) {
       options += " -cl-fp32-correctly-rounded-divide-sqrt";
     }
+    if (must_not_optimise(device_)) options += " -cl-opt-disable";
     code = api().clBuildProgram(program(), 1, &device_, options.c_str(), nullptr, nullptr);
     if (code == kSuccess) return;
     size_t bytes = 0;
