@@ -78,8 +78,9 @@ class Random {
 Constant random_tensor(DType dtype, const std::vector<int64_t>& dims, Random& random) {
   auto out = make_zeros(dtype, dims);
   const int64_t count = out->element_count();
-  // Wide integers are indices and token numbers as a rule; bytes are pixels.
-  const int64_t limit = dtype == DType::boolean ? 2 : size_of(dtype) == 1 ? 128 : 8;
+  // Wide integers are indices and token numbers as a rule, and 0 and 1 are in nearly every table;
+  // bytes are pixels.
+  const int64_t limit = dtype != DType::boolean && size_of(dtype) == 1 ? 128 : 2;
   for (int64_t i = 0; i < count; ++i) {
     if (is_float(dtype)) {
       out->set(i, random.real());
