@@ -1,8 +1,8 @@
 // The next panel of a packed constant, fetched while a contraction multiplies this one.
 //
-// Weights come from memory, once for each block of rows. A panel is multiplied for longer than it takes to arrive,
-// but the hardware sees it coming only when it is read: so the steps of one panel ask for the lines
-// of the next. Hints change no result.
+// Weights come from memory, once for each block of rows. A panel is multiplied for longer than it
+// takes to arrive, but the hardware sees it coming only when it is read: so the steps of one panel
+// ask for the lines of the next. Hints change no result.
 #include <algorithm>
 
 #include "symtile/schedule/cpu/contraction_template.h"
