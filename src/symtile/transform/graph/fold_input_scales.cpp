@@ -93,7 +93,7 @@ class Folder {
       return std::pair{o / in_group * inputs + e / taps % inputs, o};
     };
     const ValueId bias = c.args.size() > 2 ? c.args[2] : ValueId{};
-    const Dims pads = c.attrs.get_dims("pads");
+    const Dims pads = c.attrs.has("pads") ? c.attrs.get_dims("pads") : Dims{};
     out.may_shift =
         (!bias.valid() || constant(bias)) &&
         std::all_of(pads.begin(), pads.end(), [](const DimExpr& p) { return p.is_const(0); });
